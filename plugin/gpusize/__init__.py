@@ -1,0 +1,1 @@
+"""Decides: workload, memory, constraints, resolving, and the Pulumi component."""

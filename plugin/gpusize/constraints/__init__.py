@@ -1,0 +1,1 @@
+"""What makes a plan impossible or poor: pure functions that return reasons."""

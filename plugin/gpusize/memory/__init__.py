@@ -1,0 +1,1 @@
+"""How engines use GPU memory: the terms, and `fit`, which adds them."""

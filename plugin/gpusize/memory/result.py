@@ -1,0 +1,93 @@
+"""What a fit says, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class Verdict(str, Enum):
+    """Whether the memory holds the work."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    DOES_NOT_FIT = "does-not-fit"
+    UNKNOWN = "unknown"
+
+
+class Term(str, Enum):
+    """What memory is used for."""
+
+    WEIGHTS = "weights"
+    KV_CACHE = "kv-cache"
+    RECURRENT_STATE = "recurrent-state"
+    ACTIVATIONS = "activations"
+    CUDA_GRAPHS = "cuda-graphs"
+    RUNTIME_OVERHEAD = "runtime-overhead"
+    COMMUNICATION = "communication"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A value that was not declared and what was taken for it."""
+
+    field: str
+    value: str
+    why: str
+
+
+class Cache(Protocol):
+    """Bytes of what one rank keeps per sequence."""
+
+    def bytes_for(self, tokens: int, sequences: int = 1) -> int:
+        """Bytes that `sequences` sequences of `tokens` tokens keep on the worst rank."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Memory of the worst GPU of a placement against its budget.
+
+    `terms` are for one sequence of the declared context, which is what engines check at start;
+    `need` is their sum. `kv_pool` is what is left of the budget for the cache. `band` is the
+    one-sided error of `need`. Unknown figures are None, and then `verdict` is unknown and
+    `reasons` says why.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    terms: tuple[tuple[Term, int], ...]
+    budget: int | None
+    band: int
+    kv_pool: int | None
+    context_length: int
+    sequences: float | None
+    """Sequences of the declared context at once in the whole replica (all dp ranks)."""
+    longest_context: int | None
+    """Tokens of the longest single sequence that fits."""
+    cache: Cache | None
+    dp: int
+    assumptions: tuple[Assumption, ...]
+    constants: tuple[str, ...]
+    """Which rows of the engines table were used, as `engine version-range`."""
+
+    @property
+    def need(self) -> int | None:
+        """Bytes needed by one full-context sequence on the worst GPU."""
+        return sum(size for _, size in self.terms) if self.terms else None
+
+    @property
+    def margin(self) -> int | None:
+        """Budget minus need, negative when it does not fit."""
+        if self.budget is None or self.need is None:
+            return None
+        return self.budget - self.need
+
+    def term(self, term: Term) -> int:
+        """Bytes of one term, 0 when the fit has none of it."""
+        return dict(self.terms).get(term, 0)
+
+    def sequences_at(self, tokens: int) -> int | None:
+        """How many sequences of `tokens` tokens the replica's cache holds at once."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""Judges and reports: rules, settings, outputs, the policy pack and the command."""
