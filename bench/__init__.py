@@ -1,0 +1,1 @@
+"""Speed against a bare interpreter, peers and empty policy packs, side by side in one run."""
