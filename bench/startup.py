@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import get_args
+
+from pydantic import BaseModel
 
 from bench import peers
 from bench.processes import Command, interleave, paired_ratio
@@ -37,6 +40,17 @@ workloads:
 """
 
 
+def count_fields(model: type[BaseModel]) -> int:
+    """Count a model's fields and those of the groups in it."""
+    count = 0
+    for field in model.model_fields.values():
+        count += 1
+        for part in (field.annotation, *get_args(field.annotation)):
+            if isinstance(part, type) and issubclass(part, BaseModel):
+                count += count_fields(part)
+    return count
+
+
 def bare_model() -> str:
     """Write the program to compare with: as many fields as the command's workload, in one file.
 
@@ -45,7 +59,7 @@ def bare_model() -> str:
     """
     from gpusize.workload import Serving
 
-    fields = [f"    field_{i}: int | None = None" for i in range(len(Serving.model_fields))]
+    fields = [f"    field_{i}: int | None = None" for i in range(count_fields(Serving))]
     lines = [
         "import sys",
         "import pydantic, yaml",
