@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+Number = int | float | str
+NO_NUMBERS: Mapping[str, Number] = MappingProxyType({})
 
 
 class Severity(str, Enum):
@@ -14,9 +18,16 @@ class Severity(str, Enum):
     WARN = "warn"
     ADVICE = "advice"
 
+    @property
+    def rank(self) -> int:
+        """0 for the worst, growing as it gets milder."""
+        return _RANKS[self.value]
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+
+_RANKS = {"error": 0, "warn": 1, "advice": 2}
+
+
+class Subject(NamedTuple):
     """What a finding is about: a workload, and where it is declared or deployed."""
 
     workload: str
@@ -25,11 +36,14 @@ class Subject:
     file: str = ""
     path: str = ""
     line: int | None = None
+    column: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One judgement of one rule on one subject."""
+class Finding(NamedTuple):
+    """One judgement of one rule on one subject.
+
+    `message` is the whole line that every front shows: code, name, workload, numbers, fix, page.
+    """
 
     code: str
     name: str
@@ -37,10 +51,15 @@ class Finding:
     subject: Subject
     message: str
     fix: str = ""
-    numbers: Mapping[str, int | float | str] = field(default_factory=dict)
+    numbers: Mapping[str, Number] = NO_NUMBERS
     waived_by: str = ""
 
     @property
     def docs(self) -> str:
         """Page of the rule, relative to the repository."""
-        return f"docs/rules/{self.code}-{self.name}.md"
+        return docs_page(self.code, self.name)
+
+
+def docs_page(code: str, name: str) -> str:
+    """Page of a rule, relative to the repository."""
+    return f"docs/rules/{code}-{name}.md"

@@ -1,0 +1,150 @@
+"""What a rule judges: one declared workload on one placement, and what may be asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize_policies.finding import Subject
+
+if TYPE_CHECKING:
+    import datetime
+
+    from gpusize.candidate import Candidate
+    from gpusize.constraints.reason import Reason
+    from gpusize.resolution import Plan, Resolution
+    from gpusize.workload import Workload
+    from gpusize_catalog.problems import Problem
+    from gpusize_catalog.store import Catalog
+
+    from gpusize_policies.settings import Settings
+
+
+class Decided(NamedTuple):
+    """What was chosen before the rules look: by the component, the lock, or a raw resource.
+
+    Keys of `pins` are fields of the workload (`instance_type`, `market`, `tp` …); a field that is
+    not there is open. Versions are empty where nothing says them.
+    """
+
+    pins: Mapping[str, object]
+    catalog_version: str = ""
+    catalog_digest: str = ""
+    gpusize_version: str = ""
+
+
+class Case:
+    """One workload to judge.
+
+    Everything derived is computed once, on first use: a rule asks, it never computes physics.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        workload: Workload | None,
+        *,
+        catalog: Catalog,
+        today: datetime.date,
+        settings: Settings,
+        subject: Subject | None = None,
+        decided: Decided | None = None,
+        lock: object = None,
+        unknown: tuple[str, ...] = (),
+        missing: str = "",
+    ) -> None:
+        """Keep what is judged.
+
+        `missing` says why there is no workload, `unknown` names properties without a value yet.
+        """
+        self.name = name
+        self.workload = workload
+        self.catalog = catalog
+        self.today = today
+        self.settings = settings
+        self.subject = subject or Subject(workload=name)
+        self.decided = decided
+        self.lock = lock
+        self.unknown = unknown
+        self.missing = missing
+        self.problems: tuple[Problem, ...] = ()
+        self._reasons: dict[str, tuple[Reason, ...]] = {}
+        self._without: dict[tuple[str, ...], Resolution | None] = {}
+
+    @cached_property
+    def judged(self) -> Workload | None:
+        """The workload with what was decided as its pins."""
+        if self.workload is None or self.decided is None or not self.decided.pins:
+            return self.workload
+        return self.workload.model_copy(update=dict(self.decided.pins))
+
+    @cached_property
+    def resolution(self) -> Resolution | None:
+        """The judged workload resolved; None when it cannot be, and then `problems` says why."""
+        return self._resolve(self.judged)
+
+    @cached_property
+    def fresh(self) -> Resolution | None:
+        """The declaration as it is, resolved by this catalog, without what was decided before."""
+        return self.resolution if self.judged is self.workload else self._resolve(self.workload)
+
+    @cached_property
+    def unpinned(self) -> Resolution | None:
+        """What would be chosen without pins: where the cheapest fix comes from."""
+        if self.workload is None or self.resolution is None:
+            return None
+        from gpusize.resolve import unpinned
+
+        return unpinned(
+            self.workload,
+            self.catalog,
+            today=self.today,
+            name=self.name,
+            settings=self.settings.resolving,
+        )
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The placement that rules judge."""
+        return self.resolution.candidate if self.resolution else None
+
+    @property
+    def cheapest(self) -> Plan | None:
+        """The best plan without pins."""
+        return self.unpinned.plan if self.unpinned else None
+
+    def without(self, *fields: str) -> Resolution | None:
+        """The judged workload with some of its pins dropped, resolved."""
+        if fields not in self._without:
+            judged = self.judged
+            opened = judged.model_copy(update=dict.fromkeys(fields)) if judged else None
+            self._without[fields] = self._resolve(opened)
+        return self._without[fields]
+
+    def reasons(self, name: str) -> tuple[Reason, ...]:
+        """What the constraint of that name says about the candidate."""
+        if name not in self._reasons:
+            from gpusize.constraints import CONSTRAINTS
+
+            candidate = self.candidate
+            self._reasons[name] = tuple(CONSTRAINTS[name](candidate)) if candidate else ()
+        return self._reasons[name]
+
+    def _resolve(self, workload: Workload | None) -> Resolution | None:
+        if workload is None:
+            return None
+        from gpusize.resolve import resolve
+        from gpusize_catalog.problems import GpuSizeError
+
+        try:
+            return resolve(
+                workload,
+                self.catalog,
+                today=self.today,
+                name=self.name,
+                settings=self.settings.resolving,
+            )
+        except GpuSizeError as error:
+            self.problems = error.problems
+            return None

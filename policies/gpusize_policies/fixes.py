@@ -1,0 +1,78 @@
+"""What would help, in words: the cheapest plan without the pins that stand in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize_policies.message import Remark
+
+if TYPE_CHECKING:
+    from gpusize.constraints.reason import Reason
+    from gpusize.resolution import Plan, Resolution
+
+    from gpusize_policies.case import Case
+    from gpusize_policies.finding import Number
+
+
+def wrapped(case: Case, name: str, *drop: str) -> Iterator[Remark]:
+    """Turn what a constraint says into remarks.
+
+    `drop` are the pins that the first alternative does without; none drops them all.
+    """
+    for reason in case.reasons(name):
+        plan = _plan(case.without(*drop)) if drop else None
+        yield remark(reason, plan or case.cheapest, case)
+
+
+def plain(case: Case, name: str) -> Iterator[Remark]:
+    """Turn what a constraint says into remarks where another placement would not help."""
+    for reason in case.reasons(name):
+        yield Remark(reason.text, (reason.fix,), dict(reason.numbers))
+
+
+def remark(reason: Reason, plan: Plan | None, case: Case) -> Remark:
+    """Join one reason with the cheapest plan that does without the pins."""
+    numbers: dict[str, Number] = dict(reason.numbers)
+    if plan is None:
+        return Remark(reason.text, (reason.fix, *_nothing(case)), numbers)
+    if _is_judged(plan, case):
+        return Remark(reason.text, (reason.fix,), numbers)
+    numbers["alternativeInstanceType"] = plan.instance_type
+    if plan.cost.hourly is not None:
+        numbers["alternativeUsdPerHour"] = round(plan.cost.hourly, 4)
+    return Remark(reason.text, (describe(plan), reason.fix), numbers)
+
+
+def describe(plan: Plan) -> str:
+    """Name a plan with its size, market and dated price."""
+    from gpusize_catalog.units import usd
+
+    nodes = f"{plan.nodes} x " if plan.nodes > 1 else ""
+    where = f"{nodes}{plan.instance_type} ({plan.layout}) {plan.market.value}"
+    if plan.cost.hourly is None:
+        return f"{where}, price unknown"
+    dated = f", price of {plan.cost.price_date}" if plan.cost.price_date else ""
+    return f"{where} at {usd(plan.cost.hourly)}/h{dated}"
+
+
+def _plan(resolution: Resolution | None) -> Plan | None:
+    return resolution.plan if resolution else None
+
+
+def _nothing(case: Case) -> tuple[str, ...]:
+    workload = case.workload
+    return (f"no type in {workload.region} holds it as declared",) if workload else ()
+
+
+def _is_judged(plan: Plan, case: Case) -> bool:
+    candidate = case.candidate
+    if candidate is None:
+        return False
+    placement = candidate.placement
+    return (plan.instance_type, plan.nodes, plan.layout, plan.market) == (
+        placement.instance.id,
+        placement.nodes,
+        placement.layout,
+        placement.market,
+    )

@@ -1,0 +1,64 @@
+"""The one shape of a finding's message: code first, numbers in the middle, the page last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gpusize_policies.finding import NO_NUMBERS, Number, docs_page
+
+LONGEST = 400
+"""Characters of one message: what a preview shows without folding."""
+LONGEST_NAME = 40
+"""Characters of a workload's name that a message repeats."""
+ELLIPSIS = "…"
+
+
+class Remark(NamedTuple):
+    """What a rule has to say on one case, before it is dressed as a finding.
+
+    `text` is one sentence with units, `fixes` are what would help, the cheapest first.
+    """
+
+    text: str
+    fixes: tuple[str, ...] = ()
+    numbers: Mapping[str, Number] = NO_NUMBERS
+
+
+def compose(code: str, name: str, workload: str, text: str, fix: str) -> str:
+    """Build the message; a text that is too long loses its end, never the code or the page."""
+    head = f"{code} {name}: "
+    if workload:
+        head += f"workload '{printable(workload, LONGEST_NAME)}': "
+    tail = f" Docs: {docs_page(code, name)}"
+    room = LONGEST - len(head) - len(tail)
+    help_text = f" Fix: {_sentence(fix)}" if fix else ""
+    body = _sentence(text)
+    if len(body) + len(help_text) > room:
+        body = shorten(body, max(room - len(help_text), room // 2))
+        help_text = shorten(help_text, room - len(body))
+    return f"{head}{body}{help_text}{tail}"
+
+
+def join_fixes(fixes: tuple[str, ...], limit: int = 2) -> str:
+    """Join at most `limit` alternatives into one sentence."""
+    return "; or ".join(fix.strip().rstrip(".") for fix in fixes[:limit] if fix.strip())
+
+
+def shorten(text: str, room: int) -> str:
+    """Cut at a word so that at most `room` characters stay."""
+    if len(text) <= room:
+        return text
+    cut = text[: max(room - len(ELLIPSIS), 0)].rsplit(" ", 1)[0].rstrip(" ,;:.(")
+    return cut + ELLIPSIS
+
+
+def printable(text: str, room: int) -> str:
+    """Make a name safe to repeat: no control characters, no quotes, at most `room` characters."""
+    clean = "".join(char if char.isprintable() and char != "'" else "?" for char in text)
+    return clean if len(clean) <= room else clean[: room - 1] + ELLIPSIS
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text if not text or text[-1] in ".!?" + ELLIPSIS else text + "."

@@ -1,0 +1,95 @@
+"""What a rule is: a permanent code, a name, a default severity, and a function that judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize_policies.finding import Severity, docs_page
+from gpusize_policies.message import Remark
+
+if TYPE_CHECKING:
+    from gpusize_policies.case import Case
+
+Judge = Callable[["Case"], Iterable[Remark]]
+
+
+class Needs(str, Enum):
+    """What a case must have before a rule is asked."""
+
+    NOTHING = "nothing"
+    WORKLOAD = "workload"
+    CANDIDATE = "candidate"
+    DECISION = "decision"
+
+
+class Waivable(str, Enum):
+    """Whether a finding may be accepted, and with what."""
+
+    YES = "yes"
+    EVIDENCE = "evidence"
+    NO = "no"
+
+
+class Rule(NamedTuple):
+    """One judgement with one identity; the docstring of `judge` is its documentation."""
+
+    code: str
+    name: str
+    severity: Severity
+    since: str
+    needs: Needs
+    waivable: Waivable
+    parameters: tuple[str, ...]
+    judge: Judge
+
+    @property
+    def summary(self) -> str:
+        """One sentence: what it does."""
+        return (self.judge.__doc__ or "").strip().split("\n", 1)[0]
+
+    @property
+    def topic(self) -> str:
+        """Module it lies in: memory, billing and so on."""
+        return self.judge.__module__.rsplit(".", 1)[-1]
+
+    @property
+    def docs(self) -> str:
+        """Page of the rule, relative to the repository."""
+        return docs_page(self.code, self.name)
+
+    def section(self, title: str) -> str:
+        """Text of one titled section of the docstring (Why, Fix, Sources), '' when absent."""
+        return sections(self.judge.__doc__ or "").get(title, "")
+
+
+def rule(
+    code: str,
+    name: str,
+    severity: Severity,
+    *,
+    since: str,
+    needs: Needs = Needs.CANDIDATE,
+    waivable: Waivable = Waivable.YES,
+    parameters: tuple[str, ...] = (),
+) -> Callable[[Judge], Rule]:
+    """Turn a function of a case into a rule; `parameters` name the settings it reads."""
+
+    def wrap(judge: Judge) -> Rule:
+        return Rule(code, name, severity, since, needs, waivable, parameters, judge)
+
+    return wrap
+
+
+def sections(docstring: str) -> dict[str, str]:
+    """Split a docstring into its first line (`What`) and its titled sections."""
+    found: dict[str, list[str]] = {}
+    title = "What"
+    for line in docstring.strip().splitlines():
+        words = line.strip()
+        head, colon, rest = words.partition(":")
+        if colon and head in ("Why", "Fix", "Sources", "Limits"):
+            title, words = head, rest.strip()
+        found.setdefault(title, []).append(words)
+    return {name: " ".join(filter(None, lines)) for name, lines in found.items()}

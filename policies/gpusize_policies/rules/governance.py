@@ -1,0 +1,49 @@
+"""Rules about the judging itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize_policies.finding import Severity
+from gpusize_policies.message import Remark
+from gpusize_policies.rule import Needs, Waivable, rule
+
+if TYPE_CHECKING:
+    from gpusize_policies.case import Case
+
+SHOWN_PROPERTIES = 5
+"""Unknown properties that one message names."""
+
+
+@rule(
+    "GPU900",
+    "cannot-evaluate",
+    Severity.ADVICE,
+    since="0.1",
+    needs=Needs.NOTHING,
+    waivable=Waivable.NO,
+    parameters=("unknowns",),
+)
+def cannot_evaluate(case: Case) -> Iterator[Remark]:
+    """Something that the rules need is not known, so they were not asked.
+
+    Why: before an update some values of a program are not computed yet. One summary says which,
+        in place of a pass that means nothing.
+    Fix: give the value as a plain one, or set `unknowns: error` where an unknown value must stop
+        the preview.
+    Sources: https://github.com/pulumi/pulumi/issues/19737
+    """
+    if case.unknown:
+        names = ", ".join(case.unknown[:SHOWN_PROPERTIES])
+        more = len(case.unknown) - SHOWN_PROPERTIES
+        yield Remark(
+            f"not known yet: {names}{f' and {more} more' if more > 0 else ''}",
+            ("give it as a plain value",),
+            {"unknownProperties": len(case.unknown)},
+        )
+    if case.missing:
+        yield Remark(case.missing, ("declare it in gpusize.yaml, or correct the tag",))
+    if case.workload is not None and case.resolution is None:
+        for problem in case.problems:
+            yield Remark(problem.message, (problem.fix,) if problem.fix else ())

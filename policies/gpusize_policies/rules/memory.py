@@ -1,0 +1,154 @@
+"""Does the memory hold the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize_policies.finding import Severity
+from gpusize_policies.fixes import plain, wrapped
+from gpusize_policies.message import Remark
+from gpusize_policies.rule import Needs, Waivable, rule
+
+if TYPE_CHECKING:
+    from gpusize_policies.case import Case
+
+
+@rule(
+    "GPU100",
+    "no-plan-fits",
+    Severity.ERROR,
+    since="0.1",
+    needs=Needs.WORKLOAD,
+    waivable=Waivable.NO,
+)
+def no_plan_fits(case: Case) -> Iterator[Remark]:
+    """Nothing that the region offers holds the workload as it is declared.
+
+    Why: gpusize tried each instance type, layout and market that the catalog lists for the region;
+        each was rejected. What the finding names is what comes closest.
+    Fix: take one of the changes that the finding names: a smaller weights format, a shorter
+        context, another region, or fewer pins.
+    Sources: the rejections of `gpusize explain FILE`, which give the reason of every type.
+    """
+    resolution = case.resolution
+    if resolution is None or resolution.plan is not None:
+        return
+    pinned = resolution.candidate is not None
+    if pinned and case.cheapest is not None:
+        return
+    workload = resolution.workload_name or case.name
+    region = case.workload.region if case.workload else ""
+    tried = len({rejection.instance_type for rejection in resolution.rejections})
+    if case.cheapest is not None:
+        yield Remark(
+            f"no plan satisfies the pins of '{workload}' in {region} ({tried} types tried)",
+            (_without_pins(case), *resolution.would_fit),
+            {"typesTried": tried},
+        )
+        return
+    yield Remark(
+        f"none of {tried} instance types in {region} holds it",
+        resolution.would_fit,
+        {"typesTried": tried},
+    )
+
+
+def _without_pins(case: Case) -> str:
+    from gpusize_policies.fixes import describe
+
+    return f"without the pins {describe(case.cheapest)} fits" if case.cheapest else ""
+
+
+@rule("GPU101", "weights-exceed-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def weights_exceed_vram(case: Case) -> Iterator[Remark]:
+    """The weights that one GPU must keep are larger than the memory it may use.
+
+    Why: the engine cannot load the model. vLLM and SGLang stop at start, after minutes of
+        download and while the instance is paid for; llama.cpp spills layers to the host.
+    Fix: take the cheapest placement that the finding names, a smaller weights format, or more
+        GPUs per replica (`tp`).
+    Limits: the budget is the memory that CUDA reports, times the engine's memory fraction; weights
+        offloaded to the host by `engine.cpuOffloadGib` are taken off.
+    Sources: https://github.com/vllm-project/vllm/issues/2248
+    """
+    return wrapped(case, "weights-exceed-vram")
+
+
+@rule("GPU102", "kv-cache-exceeds-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def kv_cache_exceeds_vram(case: Case) -> Iterator[Remark]:
+    """One sequence of the declared context does not fit beside the weights.
+
+    Why: vLLM compares the KV cache of one full-context sequence with what is left and refuses to
+        start; SGLang starts and fails at the first long request.
+    Fix: lower `contextLength` to the number in the finding, set `kvCacheFormat: fp8` where the
+        engine supports it, or take the placement that the finding names.
+    Limits: silent where GPU101 fires; the weights come first.
+    Sources: https://github.com/vllm-project/vllm/issues/2418,
+        https://github.com/vllm-project/vllm/issues/16118
+    """
+    return wrapped(case, "kv-cache-exceeds-vram")
+
+
+@rule("GPU103", "concurrency-exceeds-kv", Severity.WARN, since="0.1")
+def concurrency_exceeds_kv(case: Case) -> Iterator[Remark]:
+    """The KV cache holds fewer sequences at once than `concurrency` says.
+
+    Why: no engine refuses this. Requests queue, running ones are preempted and computed again,
+        and latency grows with the load.
+    Fix: lower `concurrency` to the number in the finding, add replicas, or take the placement that
+        it names.
+    Limits: judged on the 95th percentile of prompt plus output tokens; where only `contextLength`
+        is declared GPU115 speaks instead.
+    Sources: https://github.com/vllm-project/vllm/issues/14992
+    """
+    return wrapped(case, "concurrency-exceeds-kv")
+
+
+@rule("GPU104", "no-memory-headroom", Severity.WARN, since="0.1")
+def no_memory_headroom(case: Case) -> Iterator[Remark]:
+    """It fits, by less than the error of the estimate.
+
+    Why: memory estimates miss by several percent, and an upgrade of the engine moves the overhead
+        by as much. What fits today by 200 MiB may not start tomorrow.
+    Fix: lower `contextLength` or the memory fraction of a neighbour, or take the placement that the
+        finding names.
+    Sources: https://github.com/kaito-project/kaito/pull/2302,
+        https://github.com/llm-d-incubation/llm-d-planner/issues/194
+    """
+    return wrapped(case, "no-memory-headroom")
+
+
+@rule("GPU106", "context-beyond-model-limit", Severity.ERROR, since="0.1")
+def context_beyond_model_limit(case: Case) -> Iterator[Remark]:
+    """`contextLength` is longer than the positions the model was built for.
+
+    Why: vLLM refuses such a length; where it is forced, answers degrade past the limit.
+    Fix: lower `contextLength` to the limit in the finding, or take a long-context variant of the
+        model.
+    Sources: https://docs.vllm.ai/en/latest/configuration/engine_args/
+    """
+    return plain(case, "context-beyond-model-limit")
+
+
+@rule("GPU113", "estimate-not-supported", Severity.ADVICE, since="0.1", waivable=Waivable.NO)
+def estimate_not_supported(case: Case) -> Iterator[Remark]:
+    """The memory of this model or engine cannot be computed, so nothing was checked.
+
+    Why: an answer that is not known must not look like a pass.
+    Fix: add the missing fact to a catalog overlay, or give the architecture inline in `model`.
+    Sources: `gpusize catalog show MODEL` says what the catalog knows.
+    """
+    return plain(case, "estimate-not-supported")
+
+
+@rule("GPU115", "context-bound-concurrency", Severity.ADVICE, since="0.1")
+def context_bound_concurrency(case: Case) -> Iterator[Remark]:
+    """At full context the KV cache holds fewer sequences than `concurrency` says.
+
+    Why: without `promptTokens` and `outputTokens` the declared context is the only length known,
+        and it is an upper bound. Real requests are shorter, how much is not declared.
+    Fix: declare `promptTokens` and `outputTokens`; GPU103 then judges what really comes.
+    Sources: https://github.com/vllm-project/vllm/issues/14992
+    """
+    return plain(case, "context-bound-concurrency")

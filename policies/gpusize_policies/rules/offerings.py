@@ -1,0 +1,136 @@
+"""Does AWS offer it there, at what price, and by which catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize_policies.finding import Severity
+from gpusize_policies.fixes import describe, plain, wrapped
+from gpusize_policies.message import Remark, printable
+from gpusize_policies.rule import Needs, Waivable, rule
+
+if TYPE_CHECKING:
+    from gpusize_policies.case import Case
+
+LONGEST_TYPE_NAME = 32
+"""Characters of an instance type that a message repeats; the longest real one has 20."""
+
+
+@rule("GPU801", "instance-not-offered-in-region", Severity.ERROR, since="0.1")
+def instance_not_offered_in_region(case: Case) -> Iterator[Remark]:
+    """The instance type is not offered in the region.
+
+    Why: a launch fails there, after the program has built everything around it.
+    Fix: take a region that offers the type, or the type that the finding names.
+    Limits: only where AWS says so; a region that the catalog does not know is GPU812.
+    Sources: `aws ec2 describe-instance-type-offerings`
+    """
+    return wrapped(case, "instance-not-offered-in-region")
+
+
+@rule("GPU803", "retired-instance", Severity.ERROR, since="0.1")
+def retired_instance(case: Case) -> Iterator[Remark]:
+    """AWS no longer offers the instance type.
+
+    Why: retired types stay in price lists and in the enumerations of SDKs, and no launch succeeds.
+    Fix: take the type that the finding names.
+    Sources: the catalog's `instances` table, column status_note
+    """
+    return wrapped(case, "retired-instance")
+
+
+@rule("GPU806", "price-unknown", Severity.ADVICE, since="0.1")
+def price_unknown(case: Case) -> Iterator[Remark]:
+    """The catalog has no dated price for what was chosen.
+
+    Why: rules about money are silent without a price, and a missing price is never taken as zero.
+    Fix: add the price to a catalog overlay, with its date and source.
+    Sources: the catalog's `prices` table
+    """
+    return plain(case, "price-unknown")
+
+
+@rule(
+    "GPU809",
+    "unknown-instance-type",
+    Severity.ERROR,
+    since="0.1",
+    needs=Needs.WORKLOAD,
+    waivable=Waivable.NO,
+)
+def unknown_instance_type(case: Case) -> Iterator[Remark]:
+    """The instance type is not in the catalog.
+
+    Why: it is misspelt, or newer than the catalog; either way nothing about it can be checked.
+    Fix: take the spelling that the finding suggests, or describe the type in a catalog overlay.
+    Sources: `gpusize catalog search WORDS`
+    """
+    judged = case.judged
+    wanted = judged.instance_type if judged else None
+    if wanted is None or case.catalog.find_instance(wanted) is not None:
+        return
+    close = case.catalog.suggest("instances", wanted)
+    fixes = [f"did you mean {' or '.join(close[:2])}?"] if close else []
+    fixes.append("describe it in a catalog overlay (`--catalog DIR`)")
+    shown = printable(wanted, LONGEST_TYPE_NAME) if _looks_like_a_type(wanted) else "a value"
+    yield Remark(f"{shown} is no instance type of the catalog", tuple(fixes))
+
+
+def _looks_like_a_type(text: str) -> bool:
+    family, dot, size = text.partition(".")
+    parts = (family, size.replace("-", ""))
+    return bool(dot) and all(part.replace("-", "").isalnum() for part in parts)
+
+
+@rule("GPU810", "decision-drift", Severity.ADVICE, since="0.1", needs=Needs.DECISION)
+def decision_drift(case: Case) -> Iterator[Remark]:
+    """What was decided before differs from what would be decided now.
+
+    Why: a decision stays when the catalog moves on, so that a preview shows no surprise; you
+        should know when a better one exists.
+    Fix: run `gpusize lock FILE` and review the difference.
+    Sources: `gpusize.lock` beside the program
+    """
+    from gpusize.lock import drift
+
+    fresh = case.fresh
+    if fresh is None or case.lock is None:
+        return
+    for reason in drift(fresh, case.lock):
+        better = (describe(fresh.plan),) if fresh.plan else ()
+        fix = reason.fix or "run `gpusize lock FILE` to take the new decision"
+        yield Remark(reason.text, (fix, *better), dict(reason.numbers))
+
+
+@rule("GPU811", "catalog-mismatch", Severity.ADVICE, since="0.1", needs=Needs.DECISION)
+def catalog_mismatch(case: Case) -> Iterator[Remark]:
+    """The component and the judge used different catalogs.
+
+    Why: prices and offerings may differ, so a finding here may not be what the component saw.
+    Fix: install the same version of gpusize for the plugin and the policy pack, with the same
+        overlays.
+    Sources: `catalogVersion` and `catalogDigest` of the component's outputs
+    """
+    decided = case.decided
+    if decided is None or not decided.catalog_digest:
+        return
+    if decided.catalog_digest == case.catalog.digest:
+        return
+    yield Remark(
+        f"decided with catalog {decided.catalog_version or 'of unknown date'}"
+        f" ({decided.catalog_digest}), judged with {case.catalog.version} ({case.catalog.digest})",
+        ("install the same gpusize and overlays for the plugin and the pack",),
+        {"decidedCatalog": decided.catalog_version, "judgedCatalog": case.catalog.version},
+    )
+
+
+@rule("GPU812", "availability-unknown", Severity.ADVICE, since="0.1")
+def availability_unknown(case: Case) -> Iterator[Remark]:
+    """The catalog does not know whether the type is offered there in that market.
+
+    Why: a row that is missing is not a statement that AWS does not sell it.
+    Fix: check the offering in your account, and add it to a catalog overlay.
+    Sources: the catalog's `offerings` and `prices` tables
+    """
+    return plain(case, "availability-unknown")

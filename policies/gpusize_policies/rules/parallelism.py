@@ -1,0 +1,51 @@
+"""Do the parallel sizes suit the model and the links between GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize_policies.finding import Severity
+from gpusize_policies.fixes import plain, wrapped
+from gpusize_policies.message import Remark
+from gpusize_policies.rule import Waivable, rule
+
+if TYPE_CHECKING:
+    from gpusize_policies.case import Case
+
+
+@rule("GPU301", "tp-not-dividing-heads", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def tp_not_dividing_heads(case: Case) -> Iterator[Remark]:
+    """The tensor-parallel size does not divide the attention heads.
+
+    Why: each rank takes the same number of heads; engines refuse anything else at start.
+    Fix: take one of the sizes in the finding.
+    Sources: https://github.com/vllm-project/vllm/issues/2652,
+        https://github.com/vllm-project/vllm/issues/11797
+    """
+    return plain(case, "tp-not-dividing-heads")
+
+
+@rule("GPU304", "tp-over-pcie", Severity.WARN, since="0.1")
+def tp_over_pcie(case: Case) -> Iterator[Remark]:
+    """Tensor parallelism spends too much of each step on a link without NVLink.
+
+    Why: every layer ends in two all-reduce operations. Over PCIe, or through the host where GPUs
+        cannot reach each other, they take a large share of the step.
+    Fix: take fewer and larger GPUs, an NVLink node, pipeline stages, or replicas.
+    Limits: computed from the bytes moved, the link of the instance type and the step time, never
+        from the name of a family.
+    Sources: https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
+    """
+    return wrapped(case, "tp-over-pcie")
+
+
+@rule("GPU307", "idle-gpus-on-node", Severity.WARN, since="0.1")
+def idle_gpus_on_node(case: Case) -> Iterator[Remark]:
+    """The instance has more GPUs than the layout uses.
+
+    Why: idle GPUs are paid for by the hour.
+    Fix: take a smaller size of the same GPU, or fill the node with replicas (`dp`).
+    Sources: AWS Well-Architected, generative AI lens, GENCOST02-BP02
+    """
+    return wrapped(case, "idle-gpus-on-node", "instance_type")
