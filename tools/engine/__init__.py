@@ -1,0 +1,1 @@
+"""How this clone comes to a Pulumi engine, and runs programs on it without a cloud account."""
