@@ -1,0 +1,3 @@
+from gpusize.host import serve
+
+serve()

@@ -1,0 +1,211 @@
+"""The Pulumi component: a declared workload, sized, with what EC2 needs to run it.
+
+AWS resources are registered by their type tokens: importing the aws SDK costs a second and 124 MB,
+and nothing here needs its classes (see docs/adr).
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+from gpusize import launch
+from gpusize.decision import Decision, decide, surroundings
+from gpusize.inputs import Given, combine, separate
+from gpusize.schema import ANSWERS, COMPONENT, PACKAGE
+from gpusize.workload import Workload, parse_workload
+from gpusize_catalog.problems import GpuSizeError, Problem
+
+AWS_VERSION = "7.51.1"
+"""The aws provider asked for where the program has no aws SDK of its own."""
+
+SETTINGS = ("today", "catalog", "lock")
+"""Keys of the stack's configuration under `gpusize:` that a decision depends on."""
+
+
+class WorkloadError(pulumi.RunError):
+    """A workload that cannot be used: every problem at once, printed without a traceback."""
+
+    def __init__(self, name: str, summary: str, problems: Sequence[Problem]) -> None:
+        """Keep the problems; the text names the workload and lists them all."""
+        self.summary = f"workload '{name}' {summary}"
+        self.problems = tuple(problems)
+        lines = (f"  - {problem}" for problem in self.problems)
+        super().__init__("\n".join([f"{self.summary}:", *lines]))
+
+
+class GpuWorkload(pulumi.ComponentResource):
+    """A GPU workload on AWS: declared by what runs, decided to an instance type and a market.
+
+    What is not known (a price that nobody published, a plan where nothing fits) is None.
+    """
+
+    instance_type: pulumi.Output[str | None]
+    nodes: pulumi.Output[int | None]
+    gpus: pulumi.Output[int | None]
+    layout: pulumi.Output[Mapping[str, int] | None]
+    region: pulumi.Output[str]
+    zones: pulumi.Output[Sequence[str] | None]
+    market: pulumi.Output[str | None]
+    scaling: pulumi.Output[str | None]
+    hourly_cost: pulumi.Output[float | None]
+    """USD per hour of all replicas."""
+    monthly_cost: pulumi.Output[float | None]
+    """USD per month."""
+    run_cost: pulumi.Output[float | None]
+    """USD per run of bounded work."""
+    price_date: pulumi.Output[str | None]
+    fit: pulumi.Output[Mapping[str, Any] | None]
+    fits: pulumi.Output[bool]
+    locked: pulumi.Output[bool]
+    reasons: pulumi.Output[Sequence[str]]
+    version: pulumi.Output[str]
+    catalog_version: pulumi.Output[str]
+    catalog_digest: pulumi.Output[str]
+    launch_template_id: pulumi.Output[str | None]
+    instance_ids: pulumi.Output[Sequence[str]]
+
+    def __init__(
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Decide, then register; raises `WorkloadError` before anything is registered.
+
+        `args` holds the declaration (snake_case or camelCase, as in a workload file), the wiring
+        (`image_id`, `subnet_id`, `security_group_ids`, `iam_instance_profile`, `key_name`,
+        `user_data`, `root_device_name`; outputs are welcome) and the switches `create_instance` and
+        `allow_misfit`.
+        """
+        given, decision = _decide(name, args)
+        answers = decision.answers
+        if not (decision.fits or given.allow_misfit or pulumi.runtime.is_dry_run()):
+            raise _misfit(decision)
+        declared = decision.declaration
+        # Policies see these as the inputs of the component: what was declared, and the decision.
+        super().__init__(COMPONENT, name, {**declared, "decision": answers}, opts)
+        _tell(self, decision)
+        self.state: dict[str, Any] = {**answers, **self._make(decision, given)}
+        """What the component answers, camelCase, as the schema has it."""
+        for field in ANSWERS:
+            setattr(self, _snake(field), pulumi.Output.from_input(answers.get(field)))
+        # At the end of a run policies see outputs alone, so the declaration stands there too.
+        self.register_outputs({**self.state, "declaration": declared})
+
+    def _make(self, decision: Decision, given: Given) -> dict[str, Any]:
+        """Register the launch template and the instances; without a type there is nothing to."""
+        self.launch_template_id = pulumi.Output.from_input(None)
+        self.instance_ids = pulumi.Output.from_input([])
+        if "instanceType" not in decision.answers:
+            return {}
+        options = pulumi.ResourceOptions(parent=self, version=_aws_version())
+        properties = launch.launch_template(decision, given.wiring, _encode)
+        template = _LaunchTemplate(self._name, properties, options)
+        self.launch_template_id = template.id
+        made: dict[str, Any] = {"launchTemplateId": template.id}
+        if given.create_instance:
+            version = template.latest_version.apply(_version)
+            described = launch.instance(decision, given.wiring, template.id, version)
+            instances = [
+                pulumi.CustomResource(
+                    launch.INSTANCE, f"{self._name}-{index}", described, options
+                )
+                for index in range(decision.answers["nodes"])
+            ]
+            self.instance_ids = pulumi.Output.all(*(one.id for one in instances))
+            made["instanceIds"] = self.instance_ids
+        return made
+
+
+class _LaunchTemplate(pulumi.CustomResource):
+    """A launch template whose newest version an instance can follow."""
+
+    latest_version: pulumi.Output[Any]
+
+    def __init__(
+        self, name: str, properties: Mapping[str, Any], opts: pulumi.ResourceOptions
+    ) -> None:
+        # A key without a value asks the SDK for the output of that name.
+        super().__init__(
+            launch.LAUNCH_TEMPLATE, name, {**properties, "latestVersion": None}, opts
+        )
+        self.latest_version = getattr(self, "latestVersion")  # noqa: B009
+
+
+def is_deferred(value: object) -> bool:
+    """Tell a value that only the engine knows, or that is secret."""
+    return (
+        isinstance(value, (pulumi.Output, pulumi.output.Unknown))
+        or pulumi.runtime.rpc.is_rpc_secret(value)
+        or hasattr(value, "__await__")
+    )
+
+
+def read(name: str, args: object) -> tuple[Given, Workload]:
+    """Tell the inputs apart and parse the declaration; raises `WorkloadError` with all problems."""
+    given, found = separate(args, is_deferred)
+    try:
+        workload = parse_workload(given.declaration)
+    except GpuSizeError as error:
+        problems = combine(found, error.problems)
+    else:
+        if not found:
+            return given, workload
+        problems = found
+    raise WorkloadError(name, "is not usable", problems)
+
+
+def _decide(name: str, args: object) -> tuple[Given, Decision]:
+    config = pulumi.Config(PACKAGE)
+    given, workload = read(name, args)
+    try:
+        around = surroundings(Path.cwd(), {key: config.get(key) for key in SETTINGS})
+        return given, decide(name, workload, around)
+    except GpuSizeError as error:
+        raise WorkloadError(name, "cannot be decided", error.problems) from None
+
+
+def _misfit(decision: Decision) -> WorkloadError:
+    reasons = decision.answers["reasons"] or ["no reason is known"]
+    problems = [Problem("", reason) for reason in reasons]
+    problems.append(
+        Problem("", "nothing was created", "change the declaration, or set `allowMisfit: true`")
+    )
+    return WorkloadError(decision.name, "has no plan that fits", problems)
+
+
+def _tell(component: GpuWorkload, decision: Decision) -> None:
+    """Warn of a plan that does not fit, and of what a newer catalog would decide."""
+    if not decision.fits:
+        reasons = "; ".join(decision.answers["reasons"])
+        pulumi.log.warn(f"workload '{decision.name}' has no plan that fits: {reasons}", component)
+    for remark in decision.remarks:
+        pulumi.log.info(f"workload '{decision.name}': {remark}", component)
+
+
+def _encode(user_data: pulumi.Input[str]) -> pulumi.Output[str]:
+    return pulumi.Output.from_input(user_data).apply(
+        lambda text: base64.b64encode(text.encode()).decode()
+    )
+
+
+def _version(latest: object) -> str:
+    """Write a launch template's version as an instance wants it: a number in a text."""
+    return str(int(latest)) if isinstance(latest, (int, float)) else "$Latest"
+
+
+def _aws_version() -> str:
+    """Return the version of the program's own aws SDK, so that one provider serves both."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("pulumi_aws")
+    except PackageNotFoundError:
+        return AWS_VERSION
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)

@@ -1,0 +1,117 @@
+"""The plugin: serves the component and the function `resolve` to programs of any language."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pulumi
+from pulumi.errors import InputPropertyErrorDetails
+from pulumi.provider import ConstructResult, Provider
+from pulumi.provider import main as serve_provider
+from pulumi.provider.provider import CheckFailure, InvokeResult
+
+from gpusize import __version__
+from gpusize.component import GpuWorkload, WorkloadError, is_deferred, read
+from gpusize.decision import decide, surroundings
+from gpusize.inputs import SWITCHES, WIRING, camel, deferred
+from gpusize.schema import COMPONENT, QUESTION, RESOLVE, SCHEMA_FILE
+from gpusize_catalog.problems import GpuSizeError, Problem
+
+
+class Host(Provider):
+    """Answers the engine; its schema is the checked-in one."""
+
+    def __init__(self) -> None:
+        """Read the schema."""
+        super().__init__(__version__, SCHEMA_FILE.read_text(encoding="utf-8"))
+
+    def construct(
+        self,
+        name: str,
+        resource_type: str,
+        inputs: pulumi.Inputs,
+        options: pulumi.ResourceOptions | None = None,
+    ) -> ConstructResult:
+        """Make a component; every problem of the inputs becomes a property error of one answer."""
+        if resource_type != COMPONENT:
+            raise _property_errors("unknown resource type", [("", f"{resource_type} is not ours")])
+        try:
+            component = GpuWorkload(name, inputs, options)
+        except WorkloadError as error:
+            hidden = deferred(inputs, is_deferred)
+            entries = [_entry(problem, hidden) for problem in error.problems]
+            raise _property_errors(error.summary, entries) from None
+        return ConstructResult(component.urn, component.state)
+
+    def invoke(self, token: str, args: Mapping[str, Any]) -> InvokeResult:
+        """Answer the function `resolve`; problems of its arguments are check failures."""
+        if token != RESOLVE:
+            return InvokeResult({}, [CheckFailure("", f"unknown function {token}")])
+        question = {key: value for key, value in args.items() if camel(key) in QUESTION}
+        others = {key: value for key, value in args.items() if key not in question}
+        try:
+            return InvokeResult(_resolve(question, others))
+        except (GpuSizeError, WorkloadError) as error:
+            return InvokeResult(
+                {}, [CheckFailure(problem.path, _reason(problem)) for problem in error.problems]
+            )
+
+
+def _resolve(question: Mapping[str, Any], declaration: Mapping[str, Any]) -> dict[str, Any]:
+    problems = [
+        Problem(key, "must be text") for key, value in question.items() if not _is_text(value)
+    ]
+    problems += [
+        Problem(key, "belongs to the component, the function makes nothing", "leave it out")
+        for key in declaration
+        if camel(key) in WIRING or camel(key) in SWITCHES
+    ]
+    name = question.get("name") or "workload"
+    if problems:
+        raise GpuSizeError(problems)
+    _, workload = read(name, declaration)
+    around = surroundings(Path.cwd(), {"today": question.get("today")})
+    return decide(name, workload, around).answers
+
+
+def _is_text(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _entry(problem: Problem, hidden: tuple[str, ...]) -> tuple[str, str]:
+    """Return path and reason; the engine must not look up what is unknown, secret or wired.
+
+    It shows the value at the path, and panics where that is not known.
+    """
+    path = problem.path
+    top = path.split(".")[0].split("[")[0]
+    if top in WIRING or ":" in path or any(_touches(path, other) for other in hidden):
+        return "", str(problem)
+    return path, _reason(problem)
+
+
+def _touches(path: str, other: str) -> bool:
+    """Tell whether one path lies within the other."""
+    short, long = sorted((path, other), key=len)
+    return long == short or long.startswith((f"{short}.", f"{short}["))
+
+
+def _reason(problem: Problem) -> str:
+    return f"{problem.message} ({problem.fix})" if problem.fix else problem.message
+
+
+def _property_errors(
+    summary: str, entries: list[tuple[str, str]]
+) -> pulumi.InputPropertiesError:
+    details: list[InputPropertyErrorDetails] = [
+        {"property_path": path, "reason": reason} for path, reason in entries
+    ]
+    return pulumi.InputPropertiesError(summary, details)
+
+
+def serve() -> None:
+    """Serve the engine that started this process, until it ends."""
+    serve_provider(Host(), sys.argv[1:])

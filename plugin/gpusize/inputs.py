@@ -1,0 +1,198 @@
+"""What a program gives a `GpuWorkload`, told apart: what is sized, what is wired, what is switched.
+
+Sizing values must be known before anything is created, so an output of another resource or a
+secret among them is a problem of the input. Wiring (AMI, subnet, keys) may be such outputs; it is
+passed on unread and never repeated in a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpusize_catalog.problems import GpuSizeError, Problem
+
+IsDeferred = Callable[[object], bool]
+"""Tells a value that only the engine knows, or that must stay secret."""
+
+WIRING: dict[str, str] = {
+    "imageId": "AMI of the instances, in the region of the workload.",
+    "subnetId": "Subnet of the instances that `createInstance` makes.",
+    "securityGroupIds": "Security groups of the instances.",
+    "iamInstanceProfile": "Name of the IAM instance profile of the instances.",
+    "keyName": "Name of the EC2 key pair of the instances.",
+    "userData": "Script that runs at first boot, as plain text; it is encoded for EC2.",
+    "rootDeviceName": (
+        "Device name of the AMI's root volume, `/dev/xvda` where it is left out (Amazon Linux); "
+        "`/dev/sda1` on Ubuntu. Used where `storage` sizes the root volume."
+    ),
+}
+"""Inputs that may be outputs of other resources, with what they mean."""
+
+LISTS = frozenset({"securityGroupIds"})
+"""Wiring inputs that take a list of texts; the others take one text."""
+
+SWITCHES: dict[str, str] = {
+    "createInstance": (
+        "Make the instances of one replica from the launch template. Default: false, "
+        "the launch template alone."
+    ),
+    "allowMisfit": "Let an update go on though the plan does not fit. Default: false.",
+}
+"""Inputs that change what the component does, all booleans."""
+
+DEFERRED = (
+    "is an output of another resource or a secret, but a value that decides the size must be "
+    "plain and known before anything is created"
+)
+DEFERRED_FIX = "give the value itself, or read it from the stack's configuration"
+
+CLOSE_ENOUGH = 0.8
+"""Share of equal characters (difflib) from which an unknown key is taken for a wiring input."""
+
+
+class Given(NamedTuple):
+    """The inputs of one component, told apart; keys of wiring are camelCase."""
+
+    declaration: dict[str, object]
+    wiring: dict[str, object]
+    create_instance: bool
+    allow_misfit: bool
+
+
+def separate(raw: object, is_deferred: IsDeferred) -> tuple[Given, tuple[Problem, ...]]:
+    """Tell the inputs apart; values that are in the way are left out and told as problems."""
+    if not isinstance(raw, Mapping):
+        return Given({}, {}, False, False), (
+            Problem("", "the inputs of a GpuWorkload are a mapping of fields to values"),
+        )
+    problems: list[Problem] = []
+    declaration: dict[str, object] = {}
+    others: dict[str, object] = {}
+    for key, value in raw.items():
+        name = camel(str(key))
+        target = others if name in WIRING or name in SWITCHES else declaration
+        if target is others and name in others:
+            problems.append(Problem(name, "is given twice", "keep one spelling"))
+        elif value is not None:
+            target[name if target is others else str(key)] = value
+    switches = {name: _switch(name, others, is_deferred, problems) for name in SWITCHES}
+    wiring = {name: value for name, value in others.items() if name in WIRING}
+    problems += _wiring_problems(wiring, is_deferred)
+    problems += (Problem(path, DEFERRED, DEFERRED_FIX) for path in deferred(raw, is_deferred))
+    problems += _misspelt(declaration)
+    plain = {key: _plain(value, is_deferred) for key, value in declaration.items()}
+    kept = {key: value for key, value in plain.items() if value is not _LEFT_OUT}
+    given = Given(kept, wiring, switches["createInstance"], switches["allowMisfit"])
+    return given, tuple(problems)
+
+
+def deferred(raw: Mapping[object, object], is_deferred: IsDeferred) -> tuple[str, ...]:
+    """Name the sizing inputs whose value is not known or secret, as property paths."""
+    return tuple(
+        path
+        for key, value in raw.items()
+        if (name := camel(str(key))) not in WIRING
+        for path in _deferred_paths(name, value, is_deferred)
+    )
+
+
+def combine(found: Sequence[Problem], parsing: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Join both kinds of problems, without those that only follow from a value left out."""
+    told = {problem.path for problem in found}
+    return (*found, *(problem for problem in parsing if not _follows(problem.path, told)))
+
+
+def require(problems: Sequence[Problem]) -> None:
+    """Raise when there is any problem."""
+    if problems:
+        raise GpuSizeError(problems)
+
+
+def camel(name: str) -> str:
+    """Write a snake_case name in camelCase; other names stay as they are."""
+    head, *tail = name.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in tail)
+
+
+_LEFT_OUT = object()
+
+
+def _plain(value: object, is_deferred: IsDeferred) -> object:
+    """Copy a value without nulls and without what is not known."""
+    if is_deferred(value):
+        return _LEFT_OUT
+    if isinstance(value, Mapping):
+        pairs = ((str(key), _plain(item, is_deferred)) for key, item in value.items())
+        return {key: item for key, item in pairs if item is not None and item is not _LEFT_OUT}
+    if isinstance(value, (list, tuple)):
+        items = (_plain(item, is_deferred) for item in value)
+        return [item for item in items if item is not _LEFT_OUT]
+    return value
+
+
+def _deferred_paths(path: str, value: object, is_deferred: IsDeferred) -> Iterator[str]:
+    if is_deferred(value):
+        yield path
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _deferred_paths(f"{path}.{camel(str(key))}", item, is_deferred)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _deferred_paths(f"{path}[{index}]", item, is_deferred)
+
+
+def _follows(path: str, told: set[str]) -> bool:
+    return any(
+        path == known or path.startswith((f"{known}.", f"{known}[")) for known in told if known
+    )
+
+
+def _switch(
+    name: str, others: Mapping[str, object], is_deferred: IsDeferred, problems: list[Problem]
+) -> bool:
+    value = others.get(name, False)
+    if isinstance(value, bool):
+        return value
+    if not is_deferred(value):
+        problems.append(Problem(name, "must be true or false"))
+    return False
+
+
+def _wiring_problems(
+    wiring: Mapping[str, object], is_deferred: IsDeferred
+) -> Iterator[Problem]:
+    for name, value in wiring.items():
+        if is_deferred(value):
+            continue
+        if name not in LISTS:
+            if not isinstance(value, str):
+                yield Problem(name, "must be text")
+        elif not isinstance(value, (list, tuple)):
+            yield Problem(name, "must be a list of texts")
+        else:
+            wrong = (not isinstance(item, str) and not is_deferred(item) for item in value)
+            if any(wrong):
+                yield Problem(name, "must be a list of texts")
+
+
+def _misspelt(declaration: dict[str, object]) -> Iterator[Problem]:
+    """Take out keys that are nearly a wiring input, which the parser could not suggest."""
+    from gpusize.workload import WORKLOAD_CLASSES
+
+    known = {name for kind in WORKLOAD_CLASSES.values() for name in kind.model_fields}
+    for key in tuple(declaration):
+        if key in known or camel(key) in {camel(name) for name in known}:
+            continue
+        near = _nearest(camel(key))
+        if near:
+            del declaration[key]
+            yield Problem(key, "unknown field", f"did you mean `{near}`?")
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    lower = {known.lower(): known for known in (*WIRING, *SWITCHES)}
+    found = get_close_matches(name.lower(), lower, n=1, cutoff=CLOSE_ENOUGH)
+    return lower[found[0]] if found else ""

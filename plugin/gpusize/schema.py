@@ -1,0 +1,283 @@
+"""The Pulumi package schema of the plugin, built from the pydantic models.
+
+`schema.json` beside this module is its output, checked in: the host only reads it. Write it anew
+after a change of the vocabulary or of the answers:
+
+    python -m gpusize.schema
+
+A type of the schema is a group of fields or an enum of the models. Sizing inputs are plain; ranges
+and defaults stand in the descriptions, for a default in the schema would be sent by generated SDKs
+as if the user had written it, also where the kind of work does not have the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpusize.inputs import LISTS, SWITCHES, WIRING
+from gpusize import __version__
+
+Json = dict[str, Any]
+
+PACKAGE = "gpusize"
+COMPONENT = f"{PACKAGE}:index:GpuWorkload"
+RESOLVE = f"{PACKAGE}:index:resolve"
+SCHEMA_FILE = Path(__file__).with_name("schema.json")
+
+RANGE_WORDS = (
+    ("exclusiveMinimum", "more than"),
+    ("minimum", "at least"),
+    ("maximum", "at most"),
+)
+"""Keywords of JSON Schema that Pulumi's schema lacks, in words."""
+NO_LIMIT = 2**53
+"""Whole numbers that a JSON number carries exactly end here: no limit worth telling."""
+
+TEXT: Json = {"type": "string"}
+NUMBER: Json = {"type": "number"}
+WHOLE: Json = {"type": "integer"}
+YES_NO: Json = {"type": "boolean"}
+TEXTS: Json = {"type": "array", "items": TEXT}
+
+LAYOUT: dict[str, tuple[Json, str]] = {
+    "tp": (WHOLE, "Tensor parallel size: shards of each layer."),
+    "pp": (WHOLE, "Pipeline parallel size: stages."),
+    "dp": (WHOLE, "Copies of the model in one replica."),
+    "ep": (WHOLE, "Ranks that the experts of a stage are spread over."),
+}
+FIT: dict[str, tuple[Json, str]] = {
+    "verdict": (TEXT, "fits, tight, does-not-fit or unknown."),
+    "needGib": (NUMBER, "GiB that one full-context sequence needs on the worst GPU."),
+    "budgetGib": (NUMBER, "GiB of one GPU that the engine may use."),
+    "marginGib": (NUMBER, "GiB left, negative when it does not fit."),
+    "bandGib": (NUMBER, "One-sided error of the need, GiB."),
+    "kvPoolGib": (NUMBER, "GiB of one GPU left for the KV cache."),
+    "sequences": (NUMBER, "Sequences of the declared context that run at once in one replica."),
+    "longestContext": (WHOLE, "Tokens of the longest single sequence that fits."),
+    "termsGib": (
+        {"type": "object", "additionalProperties": NUMBER},
+        "GiB of each use of memory: weights, kv-cache, activations and so on.",
+    ),
+}
+GROUPS: dict[str, tuple[str, dict[str, tuple[Json, str]], tuple[str, ...]]] = {
+    "DecidedLayout": ("Parallel sizes of one replica.", LAYOUT, tuple(LAYOUT)),
+    "DecidedFit": ("Memory of the worst GPU against its budget.", FIT, ("verdict",)),
+}
+"""Types of answers: description, fields, which are always there."""
+
+ANSWERS: dict[str, tuple[Json, str]] = {
+    "instanceType": (TEXT, "EC2 instance type; absent when nothing in the region holds the work."),
+    "nodes": (WHOLE, "Instances of one replica."),
+    "gpus": (WHOLE, "GPUs of one replica."),
+    "layout": ({"$ref": "#/types/gpusize:index:DecidedLayout"}, "Parallel sizes of one replica."),
+    "region": (TEXT, "Region of the plan."),
+    "zones": (TEXTS, "Availability zones that list the type, where they are known."),
+    "market": (TEXT, "How capacity is bought: on-demand, spot or capacity-block."),
+    "scaling": (TEXT, "fixed, scheduled or scale-to-zero."),
+    "hourlyCost": (NUMBER, "USD per hour of all replicas; absent when a price is unknown."),
+    "monthlyCost": (NUMBER, "USD per month; absent when a price is unknown or work is bounded."),
+    "runCost": (NUMBER, "USD per run of bounded work; absent when it is unknown."),
+    "priceDate": (TEXT, "Date of the oldest price that the cost rests on."),
+    "fit": ({"$ref": "#/types/gpusize:index:DecidedFit"}, "What the memory holds."),
+    "fits": (YES_NO, "Whether there is a plan that works."),
+    "locked": (YES_NO, "Whether `gpusize.lock` gave the decision."),
+    "reasons": (TEXTS, "Why this was decided, or why nothing could be."),
+    "version": (TEXT, "Version of gpusize that decided."),
+    "catalogVersion": (TEXT, "Date of the newest row of the catalog that decided."),
+    "catalogDigest": (TEXT, "Digest of that catalog with its overlays."),
+}
+ALWAYS = ("fits", "locked", "reasons", "version", "catalogVersion", "catalogDigest")
+"""Answers that are never absent."""
+
+RESOURCES: dict[str, tuple[Json, str]] = {
+    "launchTemplateId": (TEXT, "Id of the launch template; absent without an instance type."),
+    "instanceIds": (TEXTS, "Ids of the instances that `createInstance` made."),
+}
+QUESTION: dict[str, tuple[Json, str]] = {
+    "name": (TEXT, "Name of the workload, as it stands in `gpusize.lock`."),
+    "today": (TEXT, "Date of the decision, YYYY-MM-DD. Default: the date of the run."),
+}
+"""Arguments of the function beside the declaration."""
+
+
+def package_schema() -> Json:
+    """Build the schema of the whole package."""
+    types: Json = {}
+    sizing, required = _sizing(types)
+    for name, (description, fields, always) in GROUPS.items():
+        types[f"{PACKAGE}:index:{name}"] = {
+            "description": description,
+            "type": "object",
+            "properties": _properties(fields),
+            "required": sorted(always),
+        }
+    return {
+        "name": PACKAGE,
+        "displayName": "gpusize",
+        "version": __version__,
+        "description": "GPU workloads on AWS, sized from what they run and how they must run.",
+        "keywords": ["gpu", "aws", "kind/component", "category/cloud"],
+        "license": "Apache-2.0",
+        "language": {
+            name: {"respectSchemaVersion": True}
+            for name in ("nodejs", "python", "csharp", "java", "go")
+        },
+        "types": dict(sorted(types.items())),
+        "resources": {
+            COMPONENT: {
+                "isComponent": True,
+                "description": (
+                    "A declared GPU workload, sized to an EC2 instance type, layout and market, "
+                    "with a launch template to run it."
+                ),
+                "inputProperties": {**sizing, **_shell_inputs()},
+                "requiredInputs": required,
+                "properties": _properties({**ANSWERS, **RESOURCES}),
+                "required": sorted(ALWAYS),
+            }
+        },
+        "functions": {
+            RESOLVE: {
+                "description": "Decide as a GpuWorkload would, without making anything.",
+                "inputs": {
+                    "type": "object",
+                    "properties": {**sizing, **_properties(QUESTION, plain=True)},
+                    "required": required,
+                },
+                "outputs": {
+                    "type": "object",
+                    "properties": _properties(ANSWERS),
+                    "required": sorted(ALWAYS),
+                },
+            }
+        },
+    }
+
+
+def render(schema: Json) -> str:
+    """Write a schema as the checked-in file has it."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write `schema.json` anew."""
+    SCHEMA_FILE.write_text(render(package_schema()), encoding="utf-8")
+
+
+def _sizing(types: Json) -> tuple[Json, list[str]]:
+    """Return the fields of all kinds of work with those that every kind requires."""
+    from gpusize.workload import WORKLOAD_CLASSES
+
+    fields: Json = {}
+    requirements: list[set[str]] = []
+    for kind in WORKLOAD_CLASSES.values():
+        schema = kind.model_json_schema(by_alias=True)
+        for name, group in schema.get("$defs", {}).items():
+            types.setdefault(f"{PACKAGE}:index:{name}", _type(group))
+        for name, field in schema["properties"].items():
+            fields.setdefault(name, field)
+        requirements.append(set(schema.get("required", ())))
+    properties = {name: _field(field) for name, field in fields.items()}
+    return properties, sorted(set.intersection(*requirements))
+
+
+def _shell_inputs() -> Json:
+    wiring = {
+        name: {"description": text, **(TEXTS if name in LISTS else TEXT)}
+        for name, text in WIRING.items()
+    }
+    switches = {
+        name: {"description": text, **YES_NO, "plain": True} for name, text in SWITCHES.items()
+    }
+    return {**wiring, **switches}
+
+
+def _properties(fields: Mapping[str, tuple[Json, str]], plain: bool = False) -> Json:
+    mark = {"plain": True} if plain else {}
+    return {name: {"description": text, **kind, **mark} for name, (kind, text) in fields.items()}
+
+
+def _type(group: Json) -> Json:
+    """Turn one definition of JSON Schema into a type of the package."""
+    described = {"description": group["description"]} if group.get("description") else {}
+    if "enum" in group:
+        values = [{"name": _enum_name(value), "value": value} for value in group["enum"]]
+        return {**described, "type": group["type"], "enum": values}
+    properties = {name: _field(field) for name, field in group["properties"].items()}
+    required = sorted(group.get("required", ()))
+    return {
+        **described,
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
+def _field(field: Json) -> Json:
+    description = _sentences(field)
+    return {**({"description": description} if description else {}), **_plain_type(field)}
+
+
+def _plain_type(schema: Json) -> Json:
+    """Turn the type of one field into a plain type of Pulumi's schema."""
+    if "$ref" in schema:
+        return {"$ref": f"#/types/{PACKAGE}:index:{schema['$ref'].rsplit('/', 1)[1]}", "plain": True}
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if keyword in schema:
+            return _choice([part for part in schema[keyword] if part.get("type") != "null"])
+    convert: dict[str, Callable[[Json], Json]] = {
+        "array": lambda part: {"type": "array", "items": _plain_type(part["items"])},
+        "object": lambda part: {
+            "type": "object",
+            "additionalProperties": _plain_type(part.get("additionalProperties") or TEXT),
+        },
+    }
+    kind = schema["type"]
+    converted = convert[kind](schema) if kind in convert else {"type": kind}
+    return {**converted, "plain": True}
+
+
+def _choice(parts: list[Json]) -> Json:
+    if len(parts) == 1:
+        return _plain_type(parts[0])
+    return {"oneOf": [_plain_type(part) for part in parts], "plain": True}
+
+
+def _sentences(field: Json) -> str:
+    """Describe a field with its range and its default."""
+    words = [str(field.get("description", "")).strip()]
+    limits = [
+        f"{word} {_number(part[keyword])}"
+        for part in _parts(field)
+        for keyword, word in RANGE_WORDS
+        if keyword in part and abs(part[keyword]) < NO_LIMIT
+    ]
+    if limits:
+        words.append(f"Must be {' and '.join(dict.fromkeys(limits))}.")
+    default = field.get("default")
+    if default not in (None, {}, [], ()):
+        words.append(f"Default: {_number(default) if default is not True else 'true'}.")
+    return " ".join(filter(None, words))
+
+
+def _parts(field: Json) -> Iterable[Json]:
+    return (field, *field.get("anyOf", ()))
+
+
+def _number(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _enum_name(value: str) -> str:
+    return "".join(part.capitalize() for part in value.replace("_", "-").split("-"))
+
+
+if __name__ == "__main__":
+    main()
