@@ -2,19 +2,37 @@
 
 Python names are snake_case, the same names in camelCase stand in files and Pulumi inputs. A kind of
 work is one class; `WORKLOAD_CLASSES` maps (kind, modality) to it, and later kinds only add to it.
+Every field has a description: the JSON Schema, the error messages and the docs are made from it.
+
+Annotations are real objects here, not strings: pydantic evaluates them once for each class that
+inherits them, and this module lies on the path of every command.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Positive = Annotated[int, Field(gt=0)]
-PositiveFloat = Annotated[float, Field(gt=0)]
-Fraction = Annotated[float, Field(gt=0, le=1)]
+from gpusize.vocabulary import (
+    COMPUTE_PRECISIONS,
+    ENGINES,
+    KV_CACHE_FORMATS,
+    WEIGHTS_FORMATS,
+)
+
+MAX_COUNT = 2**53
+"""Largest whole number taken: JSON and Pulumi carry numbers as doubles, exact up to here."""
+MAX_TEXT = 512
+"""Longest text taken for a name, a path or a reason, in characters."""
+
+Positive = Annotated[int, Field(gt=0, le=MAX_COUNT, strict=True)]
+Natural = Annotated[int, Field(ge=0, le=MAX_COUNT, strict=True)]
+PositiveFloat = Annotated[float, Field(gt=0, le=MAX_COUNT, strict=True)]
+Amount = Annotated[float, Field(ge=0, le=MAX_COUNT, strict=True)]
+Fraction = Annotated[float, Field(gt=0, le=1, strict=True)]
+Switch = Annotated[bool, Field(strict=True)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
 
 
 class Kind(str, Enum):
@@ -30,6 +48,12 @@ class Modality(str, Enum):
 
     TEXT = "text"
     VISION_LANGUAGE = "vision-language"
+
+
+RESERVED_KINDS = ("fine-tuning", "pre-training", "post-training")
+"""Kinds of the vocabulary that this version cannot size."""
+RESERVED_MODALITIES = ("image", "video", "audio", "embedding")
+"""Modalities of the vocabulary that this version cannot size."""
 
 
 class Market(str, Enum):
@@ -56,70 +80,6 @@ class TrafficShape(str, Enum):
     SCHEDULED = "scheduled"
 
 
-class Group(BaseModel):
-    """A group of fields: unknown keys are errors, values never change."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        alias_generator=to_camel,
-        populate_by_name=True,
-        defer_build=True,
-        protected_namespaces=(),
-    )
-
-
-class Tokens(Group):
-    """A distribution of token counts per sequence."""
-
-    mean: Positive
-    p95: Positive | None = None
-
-
-class Engine(Group):
-    """The serving engine; also written `name@version`."""
-
-    name: str = "vllm"
-    version: str | None = None
-    memory_fraction: Fraction | None = None
-    max_batched_tokens: Positive | None = None
-    max_sequences: Positive | None = None
-    eager: bool = False
-    cpu_offload_gib: Annotated[float, Field(ge=0)] = 0.0
-    speculative: str | None = None
-    lora_adapters: Annotated[int, Field(ge=0)] = 0
-
-
-class Latency(Group):
-    """Targets that a user feels, at the declared concurrency."""
-
-    time_per_output_token_ms: PositiveFloat | None = None
-    time_to_first_token_ms: PositiveFloat | None = None
-
-
-class Replicas(Group):
-    """Copies of the whole placement; `min: 0` scales to zero, unset lets gpusize decide."""
-
-    min: Annotated[int, Field(ge=0)] | None = None
-    max: Positive = 1
-
-
-class Traffic(Group):
-    """When requests come."""
-
-    shape: TrafficShape = TrafficShape.STEADY
-    hours_per_day: Annotated[float, Field(gt=0, le=24)] = 24.0
-    days_per_week: Annotated[float, Field(gt=0, le=7)] = 7.0
-
-
-class Budget(Group):
-    """Ceilings in USD."""
-
-    per_hour: PositiveFloat | None = None
-    per_month: PositiveFloat | None = None
-    per_run: PositiveFloat | None = None
-
-
 class WeightsLocation(str, Enum):
     """Where the weights lie before they are loaded."""
 
@@ -130,114 +90,396 @@ class WeightsLocation(str, Enum):
     HUB = "hub"
 
 
+class CheckpointLocation(str, Enum):
+    """Where progress is kept."""
+
+    S3 = "s3"
+    FSX = "fsx"
+    EFS = "efs"
+    ROOT_VOLUME = "root-volume"
+    INSTANCE_STORE = "instance-store"
+
+
+_SCHEDULE_KEYS = ("hoursPerDay", "hours_per_day", "daysPerWeek", "days_per_week")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def to_camel(name: str) -> str:
+    """The name of a field in files and Pulumi inputs: `kv_cache_format` is `kvCacheFormat`."""
+    first, *rest = name.split("_")
+    return first + "".join([part.capitalize() for part in rest])
+
+
+class Group(BaseModel):
+    """A group of fields: unknown keys are errors, values never change."""
+
+    short_form: ClassVar[str] = ""
+    """What may stand in place of the fields, in words."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        defer_build=True,
+        protected_namespaces=(),
+    )
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """The fields that a short form stands for; anything else as it is."""
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        return cls.expand(value)
+
+
+class Tokens(Group):
+    """A distribution of token counts per sequence; a bare number is the mean."""
+
+    mean: Positive = Field(description="Mean, tokens.")
+    p95: Positive | None = Field(
+        None, description="95th percentile, tokens; the mean where it is left out."
+    )
+
+    short_form: ClassVar[str] = "a number of tokens"
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """A bare number is the mean."""
+        return {"mean": value} if _is_number(value) else value
+
+    @property
+    def high(self) -> int:
+        """The 95th percentile, or the mean where none is declared."""
+        return self.mean if self.p95 is None else self.p95
+
+
+class Engine(Group):
+    """The serving engine; also written `name@version`."""
+
+    name: Annotated[str, ENGINES] = Field("vllm", description="Serving engine.")
+    version: Text | None = Field(
+        None, description="Engine version, as released; the newest known where it is left out."
+    )
+    memory_fraction: Fraction | None = Field(
+        None,
+        description="Share of the GPU's memory that the engine may take; the engine version's own "
+        "default where it is left out.",
+    )
+    max_batched_tokens: Positive | None = Field(
+        None,
+        description="Tokens that one step of the engine processes at most; the engine version's "
+        "own default where it is left out.",
+    )
+    max_sequences: Positive | None = Field(
+        None,
+        description="Sequences that one step of the engine processes at most; the engine "
+        "version's own default where it is left out.",
+    )
+    eager: Switch = Field(False, description="Whether the engine runs without CUDA graphs.")
+    cpu_offload_gib: Amount = Field(
+        0.0, description="Weights kept in host memory, GiB per GPU.", examples=[4]
+    )
+    speculative: Text | None = Field(
+        None, description="Draft model of speculative decoding: a catalog id, alias or config path."
+    )
+    speculative_tokens: Positive | None = Field(
+        None, description="Tokens that the draft model proposes in each step."
+    )
+    speculative_acceptance: Fraction | None = Field(
+        None, description="Share of the proposed tokens that is accepted, as measured."
+    )
+    lora_adapters: Natural = Field(0, description="LoRA adapters held on the GPU at once.")
+
+    short_form: ClassVar[str] = "name@version"
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """A text is the name, with the version after an @."""
+        if not isinstance(value, str):
+            return value
+        name, _, version = value.partition("@")
+        return {"name": name, "version": version} if version else {"name": name}
+
+
+class Latency(Group):
+    """Targets that a user feels, at the declared concurrency."""
+
+    time_per_output_token_ms: PositiveFloat | None = Field(
+        None, description="Longest mean time between two output tokens, milliseconds."
+    )
+    time_to_first_token_ms: PositiveFloat | None = Field(
+        None, description="Longest time from request to first token, milliseconds."
+    )
+
+
+class Replicas(Group):
+    """Copies of the whole placement; a bare number fixes both ends."""
+
+    min: Natural | None = Field(
+        None,
+        description="Fewest replicas; 0 scales to zero; gpusize decides where it is left out.",
+    )
+    max: Positive = Field(1, description="Most replicas.")
+
+    short_form: ClassVar[str] = "a number of replicas"
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """A bare number fixes both ends; the most are never fewer than the fewest."""
+        if _is_number(value):
+            return {"min": value, "max": value}
+        least = value.get("min") if isinstance(value, Mapping) and "max" not in value else None
+        if not isinstance(least, (int, float)) or least <= 1:
+            return value
+        return {**value, "max": least}
+
+
+class Traffic(Group):
+    """When requests come; part of a day or of a week means scheduled where no shape is given."""
+
+    shape: TrafficShape = Field(TrafficShape.STEADY, description="How requests come over the day.")
+    hours_per_day: Annotated[float, Field(gt=0, le=24, strict=True)] = Field(
+        24.0, description="Hours of a day with requests."
+    )
+    days_per_week: Annotated[float, Field(gt=0, le=7, strict=True)] = Field(
+        7.0, description="Days of a week with requests."
+    )
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """Hours or days below the whole mean that traffic keeps to a schedule."""
+        if not isinstance(value, Mapping) or "shape" in value:
+            return value
+        parts = [value.get(key) for key in _SCHEDULE_KEYS if key in value]
+        whole = all(not _is_number(part) or part in (24, 7) for part in parts)
+        return value if whole else {**value, "shape": TrafficShape.SCHEDULED}
+
+
+class Budget(Group):
+    """Ceilings in USD."""
+
+    per_hour: PositiveFloat | None = Field(None, description="USD per hour of all replicas.")
+    per_month: PositiveFloat | None = Field(None, description="USD per month of all replicas.")
+    per_run: PositiveFloat | None = Field(None, description="USD per run of bounded work.")
+
+
 class Storage(Group):
     """Where weights lie and what is moved."""
 
-    weights: WeightsLocation = WeightsLocation.ROOT_VOLUME
-    weights_region: str | None = None
-    root_volume_gib: Positive | None = None
-    root_volume_throughput_mbps: Positive | None = None
-    egress_gb_per_month: Annotated[float, Field(ge=0)] = 0.0
+    weights: WeightsLocation = Field(
+        WeightsLocation.ROOT_VOLUME, description="Where the weights lie before they are loaded."
+    )
+    weights_region: Text | None = Field(
+        None, description="AWS region of the weights; the workload's own where it is left out."
+    )
+    root_volume_gib: Positive | None = Field(
+        None, description="Size of the root volume, GiB; gpusize decides where it is left out."
+    )
+    root_volume_throughput_mbps: Positive | None = Field(
+        None, description="Throughput of the root volume, MB/s."
+    )
+    egress_gb_per_month: Amount = Field(
+        0.0, description="Data sent out of the region, GB per month."
+    )
+
+
+class Checkpoints(Group):
+    """Progress that outlives an interruption."""
+
+    interval_minutes: PositiveFloat = Field(
+        description="Longest time between two checkpoints, minutes.", examples=[30]
+    )
+    location: CheckpointLocation = Field(
+        CheckpointLocation.S3, description="Where progress is kept."
+    )
 
 
 class InlineModel(Group):
     """An architecture given in place of a catalog id; names follow the hub's config.json."""
 
-    name: str = "inline"
-    total_params: Positive
-    active_params: Positive | None = None
-    layers: Positive
-    hidden: Positive
-    intermediate: Positive | None = None
-    heads: Positive
-    kv_heads: Positive
-    head_dim: Positive | None = None
-    vocab: Positive
-    tie_embeddings: bool = False
-    max_position: Positive | None = None
-    kv_lora_rank: Positive | None = None
-    qk_rope_head_dim: Positive | None = None
-    sliding_window: Positive | None = None
-    sliding_layers: Annotated[int, Field(ge=0)] | None = None
-    experts_total: Positive | None = None
-    experts_active: Positive | None = None
-    moe_intermediate: Positive | None = None
-    vision_params: Annotated[int, Field(ge=0)] | None = None
-    native_format: str = "bf16"
+    name: Text = Field("inline", description="What to call the model in answers.")
+    total_params: Positive = Field(
+        description="All parameters, counted in ones.", examples=[8030261248]
+    )
+    active_params: Positive | None = Field(
+        None, description="Parameters that one token passes; all of them where it is left out."
+    )
+    layers: Positive = Field(description="Transformer layers.", examples=[32])
+    hidden: Positive = Field(description="Width of the residual stream.", examples=[4096])
+    intermediate: Positive | None = Field(
+        None, description="Width of the MLP of a dense layer; 4 x hidden where it is left out."
+    )
+    heads: Positive = Field(description="Attention heads.", examples=[32])
+    kv_heads: Positive = Field(description="Key/value heads.", examples=[8])
+    head_dim: Positive | None = Field(
+        None, description="Width of one head; hidden / heads where it is left out."
+    )
+    vocab: Positive = Field(description="Rows of the embedding table.", examples=[128256])
+    tie_embeddings: Switch = Field(
+        False, description="Whether the output head is the embedding table."
+    )
+    max_position: Positive | None = Field(
+        None, description="Longest context that the model was made for, tokens."
+    )
+    kv_lora_rank: Positive | None = Field(
+        None, description="Rank of the compressed key/value state of latent attention (MLA)."
+    )
+    qk_rope_head_dim: Positive | None = Field(
+        None, description="Rotary width beside that state (MLA)."
+    )
+    sliding_window: Positive | None = Field(None, description="Window of local layers, tokens.")
+    sliding_layers: Natural | None = Field(
+        None, description="Layers with that window; every layer where it is left out."
+    )
+    experts_total: Positive | None = Field(None, description="Routed experts of one MoE layer.")
+    experts_active: Positive | None = Field(
+        None, description="Routed experts that one token passes in a layer."
+    )
+    shared_experts: Natural | None = Field(
+        None, description="Experts of one MoE layer that every token passes."
+    )
+    moe_intermediate: Positive | None = Field(None, description="Width of one expert.")
+    first_dense_layers: Natural | None = Field(
+        None, description="Layers before the first MoE layer."
+    )
+    vision_params: Natural | None = Field(
+        None, description="Parameters of the vision tower, part of the total."
+    )
+    native_format: Annotated[str, WEIGHTS_FORMATS] = Field(
+        "bf16", description="Format of the published weights."
+    )
 
 
 class Images(Group):
     """Images of one prompt."""
 
-    per_prompt: Positive = 1
-    width: Positive = 1024
-    height: Positive = 1024
+    per_prompt: Positive = Field(1, description="Images in one prompt.")
+    width: Positive = Field(1024, description="Width of one image, pixels.")
+    height: Positive = Field(1024, description="Height of one image, pixels.")
 
 
 class WaiverEntry(Group):
     """An accepted finding: why, by whom, until when."""
 
-    id: str | None = None
-    rule: str
-    reason: str
-    owner: str
-    expires: str
-    evidence: str | None = None
+    id: Text | None = Field(None, description="Name of the waiver, for tags that refer to it.")
+    rule: Text = Field(
+        description="Code or name of the waived rule.", examples=["no-memory-headroom"]
+    )
+    reason: Text = Field(
+        description="Why the finding is accepted.",
+        examples=["measured at peak load, 2 GiB stay free"],
+    )
+    owner: Text = Field(description="Who answers for it.", examples=["ml-platform"])
+    expires: Text = Field(
+        description="Last day on which it holds, YYYY-MM-DD.", examples=["2027-01-31"]
+    )
+    evidence: Text | None = Field(
+        None, description="Link or path to a measurement, where the rule asks for one."
+    )
 
 
 class Workload(Group):
     """Fields that every kind takes."""
 
-    kind: Kind
-    modality: Modality = Modality.TEXT
-    model: str | InlineModel
-    weights_format: str = "auto"
-    compute_precision: str = "auto"
-    region: str
-    zone: str | None = None
-    tp: Positive | None = None
-    pp: Positive | None = None
-    dp: Positive | None = None
-    ep: Positive | None = None
-    instance_type: str | None = None
-    nodes_per_replica: Positive | None = None
-    market: Market | None = None
-    capacity_reservation: str | None = None
-    interruption_tolerance: InterruptionTolerance | None = None
-    budget: Budget = Budget.model_construct()
-    storage: Storage = Field(default_factory=lambda: Storage())
-    tags: dict[str, str] = Field(default_factory=dict)
-    waivers: tuple[WaiverEntry, ...] = ()
+    kind: Kind = Field(description="What runs.", examples=["serving"])
+    modality: Modality = Field(Modality.TEXT, description="What goes in and out.")
+    model: Text | InlineModel = Field(
+        description="Model: a catalog id or alias, the path of a config.json, or an architecture.",
+        examples=["meta-llama/Llama-3.1-8B-Instruct"],
+    )
+    weights_format: Annotated[str, WEIGHTS_FORMATS] = Field(
+        "auto", description="Format of the weights that the engine loads; auto: as published."
+    )
+    compute_precision: Annotated[str, COMPUTE_PRECISIONS] = Field(
+        "auto", description="Precision of activations and matrix products; auto: the engine's own."
+    )
+    region: Text = Field(description="AWS region.", examples=["us-east-1"])
+    zone: Text | None = Field(None, description="Availability zone, where one is required.")
+    tp: Positive | None = Field(None, description="Tensor-parallel ranks of one replica.")
+    pp: Positive | None = Field(None, description="Pipeline stages of one replica.")
+    dp: Positive | None = Field(None, description="Copies of the model inside one replica.")
+    ep: Positive | None = Field(None, description="Ranks that share the experts of a stage.")
+    instance_type: Text | None = Field(
+        None, description="EC2 instance type; gpusize decides where it is left out."
+    )
+    nodes_per_replica: Positive | None = Field(
+        None, description="Instances that one replica spans; gpusize decides where it is left out."
+    )
+    market: Market | None = Field(
+        None, description="How capacity is bought; gpusize decides where it is left out."
+    )
+    capacity_reservation: Text | None = Field(
+        None, description="Id of the capacity reservation or block to launch into."
+    )
+    interruption_tolerance: InterruptionTolerance | None = Field(
+        None, description="What an interruption costs; follows from the kind where it is left out."
+    )
+    budget: Budget = Field(Budget.model_construct(), description="Ceilings in USD.")
+    storage: Storage = Field(
+        Storage.model_construct(), description="Where weights lie and what is moved."
+    )
+    tags: dict[str, str] = Field({}, description="Tags for every resource of the workload.")
+    waivers: tuple[WaiverEntry, ...] = Field((), description="Findings that are accepted.")
 
     default_tolerance: ClassVar[InterruptionTolerance] = InterruptionTolerance.NONE
+
+    @property
+    def tolerance(self) -> InterruptionTolerance:
+        """What an interruption costs: as declared, or as usual for the kind."""
+        return self.interruption_tolerance or self.default_tolerance
 
 
 class Inference(Workload):
     """Fields of every kind that generates tokens."""
 
-    engine: Engine = Field(default_factory=lambda: Engine())
-    kv_cache_format: str = "auto"
-    context_length: Positive
-    prompt_tokens: Tokens | None = None
-    output_tokens: Tokens | None = None
-    concurrency: Positive = 1
-    replicas: Replicas = Field(default_factory=lambda: Replicas())
+    engine: Engine = Field(
+        Engine.model_construct(), description="Serving engine: name@version or its settings."
+    )
+    kv_cache_format: Annotated[str, KV_CACHE_FORMATS] = Field(
+        "auto", description="Format of the KV cache; auto: the compute precision."
+    )
+    context_length: Positive = Field(
+        description="The engine's limit for one sequence, prompt and output, tokens.",
+        examples=[8192],
+    )
+    prompt_tokens: Tokens | None = Field(
+        None, description="Tokens of a prompt; contextLength bounds them where it is left out."
+    )
+    output_tokens: Tokens | None = Field(
+        None, description="Tokens of an answer; contextLength bounds them where it is left out."
+    )
+    concurrency: Positive = Field(1, description="Sequences at once in one replica.")
+    replicas: Replicas = Field(
+        Replicas.model_construct(), description="Copies of the whole placement."
+    )
 
 
 class Serving(Inference):
     """A service that answers requests."""
 
-    user_facing: bool = True
-    latency: Latency = Field(default_factory=lambda: Latency())
-    traffic: Traffic = Field(default_factory=lambda: Traffic())
-    horizon_months: PositiveFloat | None = None
+    user_facing: Switch = Field(True, description="Whether a person waits for the answer.")
+    latency: Latency = Field(Latency.model_construct(), description="Targets that a user feels.")
+    traffic: Traffic = Field(Traffic.model_construct(), description="When requests come.")
+    horizon_months: PositiveFloat | None = Field(
+        None, description="How long the service is to run, months."
+    )
 
 
 class BatchInference(Inference):
     """Bounded generation over a set of inputs."""
 
-    run_hours: PositiveFloat | None = None
-    runs_per_month: PositiveFloat | None = None
+    run_hours: PositiveFloat | None = Field(None, description="Length of one run, hours.")
+    runs_per_month: PositiveFloat | None = Field(None, description="Runs in a month.")
+    checkpoints: Checkpoints | None = Field(
+        None, description="How progress is kept over an interruption."
+    )
 
     default_tolerance: ClassVar[InterruptionTolerance] = InterruptionTolerance.RESTARTABLE
 
@@ -249,19 +491,19 @@ class Evaluation(BatchInference):
 class VisionLanguageServing(Serving):
     """Serving with images in the prompt."""
 
-    images: Images = Field(default_factory=lambda: Images())
+    images: Images = Field(Images.model_construct(), description="Images of one prompt.")
 
 
 class VisionLanguageBatchInference(BatchInference):
     """Batch inference with images in the prompt."""
 
-    images: Images = Field(default_factory=lambda: Images())
+    images: Images = Field(Images.model_construct(), description="Images of one prompt.")
 
 
 class VisionLanguageEvaluation(Evaluation):
     """Evaluation with images in the prompt."""
 
-    images: Images = Field(default_factory=lambda: Images())
+    images: Images = Field(Images.model_construct(), description="Images of one prompt.")
 
 
 WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
@@ -279,4 +521,26 @@ def parse_workload(raw: Any, path: str = "") -> Workload:
 
     Raises `GpuSizeError` with every problem, each with its camelCase path below `path` and a fix.
     """
-    raise NotImplementedError
+    from gpusize.declaration import read_workload
+
+    return read_workload(raw, path)
+
+
+def parse_workloads(
+    raw: Any, file: str = "", lines: Mapping[str, tuple[int, int]] | None = None
+) -> dict[str, Workload]:
+    """Turn a file's content, `workloads: {name: declaration}`, into workloads by name.
+
+    `lines` maps a path to the line and column where it stands. Raises `GpuSizeError` with every
+    problem of every workload.
+    """
+    from gpusize.declaration import read_workloads
+
+    return read_workloads(raw, file, lines)
+
+
+def workload_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a declarations file; one workload is `$defs/workload`."""
+    from gpusize.workload_schema import schema
+
+    return schema()

@@ -1,0 +1,290 @@
+"""From a declaration to a workload: keys, values, relations; every problem at once.
+
+Three passes over the same data. Keys are matched against the fields of the kind, so that a key of
+another kind or a misspelt one is told as such. Values are pydantic's. Relations between fields are
+checked on what is left, so that a problem elsewhere does not hide them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from gpusize.fields import FieldSpec, fields_of
+from gpusize.plain import BAD, Plain, join, show, show_key
+from gpusize.relations import Given, relations_of
+from gpusize.suggest import Suggestions, listed
+from gpusize.value_errors import value_problems
+from gpusize.workload import (
+    RESERVED_KINDS,
+    RESERVED_MODALITIES,
+    WORKLOAD_CLASSES,
+    Group,
+    Kind,
+    Modality,
+    Workload,
+)
+from gpusize_catalog.problems import GpuSizeError, Problem
+
+MAX_PROBLEMS = 100
+"""Problems told at once; the rest is counted."""
+NAME_LENGTH = 63
+"""Longest name of a workload: it ends in resource names and tags."""
+FILE_KEYS = ("workloads",)
+"""What a declarations file may hold."""
+
+Lines = Mapping[str, tuple[int, int]]
+
+
+def read_workload(raw: Any, path: str = "") -> Workload:
+    """See `gpusize.workload.parse_workload`."""
+    reader = _Reader()
+    workload = reader.workload(raw, path)
+    if workload is None or reader.problems:
+        raise GpuSizeError(_limited(reader.problems))
+    return workload
+
+
+def read_workloads(raw: Any, file: str = "", lines: Lines | None = None) -> dict[str, Workload]:
+    """See `gpusize.workload.parse_workloads`."""
+    reader = _Reader()
+    found = reader.file(raw)
+    if reader.problems:
+        problems = _limited(reader.problems)
+        placed = [_placed(problem, file, lines or {}) for problem in problems]
+        raise GpuSizeError(sorted(placed, key=lambda problem: problem.line or 0))
+    return {name: workload for name, workload in found.items() if workload is not None}
+
+
+class _Reader:
+    """Collects the problems of one declaration or of all declarations of a file."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._suggestions = Suggestions()
+        self._plain = Plain(self.problems)
+
+    def file(self, raw: Any) -> dict[str, Workload | None]:
+        """The workloads of a file; `None` for one with problems."""
+        if not isinstance(raw, Mapping):
+            told = "is empty" if raw is None else f"expected a mapping, got {show(raw)}"
+            self._report("", told, "start with workloads: and a name")
+            return {}
+        entries = dict(self._plain.keys(raw, ""))
+        for key in entries:
+            if key not in FILE_KEYS:
+                fix = self._suggestions.fix(key, FILE_KEYS, "a file holds workloads only")
+                self._report(show_key(key), "is not a key of a declarations file", fix)
+        declared = entries.get("workloads")
+        if not isinstance(declared, Mapping):
+            told = "is missing" if declared is None else f"expected names, got {show(declared)}"
+            self._report("workloads", told, "workloads: {name: {kind: serving, …}}")
+            return {}
+        return self._named(declared)
+
+    def workload(self, raw: Any, path: str) -> Workload | None:
+        """The workload of one declaration, `None` when it has problems."""
+        if isinstance(raw, BaseModel):
+            raw = raw.model_dump(exclude_unset=True)
+        if not isinstance(raw, Mapping):
+            told = "is empty" if raw is None else f"expected a group of fields, got {show(raw)}"
+            self._report(path, told, "declare at least kind, model, region and contextLength")
+            return None
+        before = len(self.problems)
+        choice = _Choice(self, dict(self._plain.keys(raw, path)), path)
+        data = self._group(choice.cls, raw, path, choice)
+        if not choice.certain:
+            data["kind"], data["modality"] = choice.kind, choice.modality
+        workload = self._values(choice, data, path)
+        self._relations(data, path)
+        return workload if len(self.problems) == before else None
+
+    def choose_word(self, path: str, value: Any, allowed: Sequence[str], subject: str) -> None:
+        """Tell that a value is none of the allowed words."""
+        fix = self._suggestions.fix(value, allowed, f"one of {listed(allowed)}")
+        self._report(path, f"unknown {subject} {show(value)}", fix)
+
+    def report(self, path: str, message: str, fix: str = "") -> None:
+        """Tell a problem."""
+        self._report(path, message, fix)
+
+    def _report(self, path: str, message: str, fix: str = "") -> None:
+        self._plain.report(path, message, fix)
+
+    def _named(self, declared: Mapping[Any, Any]) -> dict[str, Workload | None]:
+        if not declared:
+            self._report("workloads", "is empty", "name at least one workload")
+        found: dict[str, Workload | None] = {}
+        for name, raw in declared.items():
+            if not isinstance(name, str) or not _is_name(name):
+                shown = show_key(name) if isinstance(name, str) else show(name)
+                fix = f"letters, digits, - and _, at most {NAME_LENGTH} of them"
+                self._report(join("workloads", shown), "is not a name", fix)
+                continue
+            found[name] = self.workload(raw, join("workloads", name))
+        return found
+
+    def _group(
+        self, cls: type[Group], raw: Mapping[Any, Any], path: str, choice: _Choice | None = None
+    ) -> dict[str, Any]:
+        """Plain data of a group by camelCase key; unknown keys are told and dropped."""
+        data: dict[str, Any] = {}
+        fields = fields_of(cls)
+        for key, value in self._plain.keys(raw, path):
+            field = fields.get(key)
+            if field is None:
+                self._unknown_key(cls, key, path, choice)
+            elif field.key in data:
+                told = f"is given twice, as {field.key} and {field.name}"
+                self._report(join(path, field.key), told, "keep one of them")
+            else:
+                item = self._field(field, value, join(path, field.key))
+                if item is not BAD:
+                    data[field.key] = item
+        return data
+
+    def _field(self, field: FieldSpec, value: Any, path: str) -> Any:
+        """Plain data of one field's value."""
+        if field.group is not None:
+            if field.many and isinstance(value, Sequence) and not isinstance(value, str):
+                return [
+                    self._entry(field.group, item, f"{path}[{index}]")
+                    for index, item in enumerate(value)
+                ]
+            if not field.many:
+                return self._entry(field.group, value, path)
+        item = self._plain.value(value, path)
+        if field.words is not None and isinstance(item, str) and item not in field.words.words:
+            self.choose_word(path, item, field.words.words, field.words.subject)
+            return BAD
+        return item
+
+    def _entry(self, cls: type[Group], value: Any, path: str) -> Any:
+        """Plain data where a group stands, which may be in its short form."""
+        if isinstance(value, BaseModel):
+            value = value.model_dump(exclude_unset=True)
+        if not isinstance(value, Mapping):
+            value = self._plain.value(value, path)
+        value = cls.expand(value)
+        return self._group(cls, value, path) if isinstance(value, Mapping) else value
+
+    def _unknown_key(self, cls: type[Group], key: str, path: str, choice: _Choice | None) -> None:
+        from gpusize.unknown_keys import explain_key
+
+        if choice is not None and not choice.certain and choice.may_have(key):
+            return
+        message, fix = explain_key(cls, key, self._suggestions)
+        self._report(join(path, show_key(key)), message, fix)
+
+    def _values(self, choice: _Choice, data: dict[str, Any], path: str) -> Workload | None:
+        try:
+            return choice.cls.model_validate(data)
+        except ValidationError as error:
+            for problem in value_problems(choice.cls, error, data, self._suggestions):
+                place = join(path, problem.path)
+                is_missing = problem.message == MISSING
+                if place in self._plain.bad or (is_missing and not choice.must_have(problem.path)):
+                    continue
+                self._report(place, problem.message, problem.fix)
+        return None
+
+    def _relations(self, data: dict[str, Any], path: str) -> None:
+        start = len(path) + 1 if path else 0
+        bad = {place[start:] for place in self._plain.bad if place.startswith(path)}
+        given = Given(data, bad)
+        for relation in relations_of(data):
+            for problem in relation(given):
+                self._report(join(path, problem.path), problem.message, problem.fix)
+
+
+class _Choice:
+    """The class that a declaration is read as: the declared kind's, or the nearest one."""
+
+    def __init__(self, reader: _Reader, entries: Mapping[str, Any], path: str) -> None:
+        self._entries = entries
+        kind = _word(entries.get("kind"))
+        modality = _word(entries.get("modality", Modality.TEXT))
+        self._is_reserved = kind in RESERVED_KINDS or modality in RESERVED_MODALITIES
+        cls = _class_of(kind, modality)
+        self.certain = cls is not None
+        if cls is None:
+            _tell(reader, kind, join(path, "kind"), Kind, RESERVED_KINDS)
+            if "modality" in entries:
+                _tell(reader, modality, join(path, "modality"), Modality, RESERVED_MODALITIES)
+        self.kind, self.modality, self.cls = self._nearest(kind, modality, cls)
+
+    def may_have(self, key: str) -> bool:
+        """Whether a key may belong to the kind that was meant."""
+        return self._is_reserved or any(key in fields_of(cls) for cls in WORKLOAD_CLASSES.values())
+
+    def must_have(self, path: str) -> bool:
+        """Whether a missing field is missing for sure."""
+        return self.certain or path in fields_of(Workload) or "." in path
+
+    def _nearest(
+        self, kind: Any, modality: Any, cls: type[Workload] | None
+    ) -> tuple[Kind, Modality, type[Workload]]:
+        if cls is not None:
+            return Kind(kind), Modality(modality), cls
+        keys = self._entries.keys()
+
+        def score(item: tuple[tuple[Kind, Modality], type[Workload]]) -> tuple[int, int, int]:
+            (its_kind, its_modality), its_class = item
+            common = len(keys & fields_of(its_class).keys())
+            return its_kind == kind, its_modality == modality, common
+
+        (near_kind, near_modality), near = max(WORKLOAD_CLASSES.items(), key=score)
+        return near_kind, near_modality, near
+
+
+MISSING = "is missing"
+"""The message of a field that has no default and was not declared."""
+
+
+def _class_of(kind: Any, modality: Any) -> type[Workload] | None:
+    try:
+        return WORKLOAD_CLASSES.get((Kind(kind), Modality(modality)))
+    except ValueError:
+        return None
+
+
+def _word(value: Any) -> Any:
+    """The plain word of an enum member."""
+    return getattr(value, "value", value)
+
+
+def _tell(
+    reader: _Reader, word: Any, path: str, words: type[Kind] | type[Modality], later: Sequence[str]
+) -> None:
+    """Tell what is wrong with a kind or a modality, if anything is."""
+    allowed = [member.value for member in words]
+    subject = words.__name__.lower()
+    if word is None:
+        reader.report(path, MISSING, f"one of {listed(allowed)}")
+    elif word in later if isinstance(word, str) else False:
+        reader.report(path, f"{word} cannot be sized yet", f"one of {listed(allowed)}")
+    elif word not in allowed:
+        reader.choose_word(path, word, allowed, subject)
+
+
+def _is_name(name: str) -> bool:
+    plain = name.replace("-", "").replace("_", "")
+    return 0 < len(name) <= NAME_LENGTH and plain.isalnum() and plain.isascii()
+
+
+def _limited(problems: list[Problem]) -> list[Problem]:
+    rest = len(problems) - MAX_PROBLEMS
+    if rest <= 0:
+        return problems
+    return [*problems[:MAX_PROBLEMS], Problem("", f"and {rest} more problems")]
+
+
+def _placed(problem: Problem, file: str, lines: Lines) -> Problem:
+    from dataclasses import replace
+
+    from gpusize.places import place_of
+
+    line, column = place_of(problem.path, lines)
+    return replace(problem, file=file, line=line, column=column)

@@ -1,0 +1,134 @@
+"""Values of any caller turned into plain data: what YAML, JSON, Python and Pulumi have in common.
+
+Pulumi sends whole numbers as floats and absent values as nulls; Python programs pass enum members,
+tuples and mappings of their own. Whatever is hostile or not data is a problem, never a traceback.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from enum import Enum
+from typing import Any
+
+from gpusize_catalog.problems import Problem
+
+MAX_DEPTH = 12
+"""Nested mappings and lists; the vocabulary needs 4."""
+MAX_NODES = 20_000
+"""Values of one declaration; a file of 200 workloads has about 8,000."""
+MAX_NUMBER = 2**53
+"""Largest magnitude taken: JSON and Pulumi carry numbers as doubles, exact up to here."""
+SHOWN = 40
+"""Longest text repeated in a message, characters; anything longer may be a secret or a flood."""
+BAD = object()
+"""Stands for a value that was told as a problem."""
+
+
+def join(path: str, key: str) -> str:
+    """The path of a key below a path."""
+    return f"{path}.{key}" if path else key
+
+
+def show(value: object) -> str:
+    """A value for a message: short plain values as they stand, anything else by its nature."""
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return show_text(value)
+    if isinstance(value, int) and abs(value) > MAX_NUMBER:
+        return "a number too large"
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if isinstance(value, float) and abs(value) < MAX_NODES else str(value)
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, Sequence):
+        return "a list"
+    return f"a value of type {type(value).__name__[:SHOWN]}"
+
+
+def show_text(text: str) -> str:
+    """A quoted text, or its length where it is long or not printable."""
+    if len(text) > SHOWN:
+        return f"a text of {len(text)} characters"
+    return f'"{text}"' if text.isprintable() else "a text that cannot be printed"
+
+
+def show_key(key: str) -> str:
+    """A key as a part of a path, shortened."""
+    printable = "".join(char if char.isprintable() else "?" for char in key[:SHOWN])
+    return printable + "…" if len(key) > SHOWN else printable
+
+
+class Plain:
+    """One pass over a declaration; collects problems and counts what it saw."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        """Report into `problems`."""
+        self.problems = problems
+        self.bad: set[str] = set()
+        self._nodes = 0
+
+    def report(self, path: str, message: str, fix: str = "") -> object:
+        """Tell a problem of the value at `path`."""
+        self.problems.append(Problem(path, message, fix))
+        self.bad.add(path)
+        return BAD
+
+    def value(self, value: Any, path: str, depth: int = 0) -> Any:
+        """Plain data of `value`, or `BAD` once told; nulls stay for the caller to drop."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            return self._too_much(path)
+        if isinstance(value, Enum):
+            value = value.value
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, (int, float)):
+            return self._number(value, path)
+        if isinstance(value, date):
+            return value.isoformat()
+        return self._container(value, path, depth)
+
+    def keys(self, value: Mapping[Any, Any], path: str) -> list[tuple[str, Any]]:
+        """Entries of a mapping whose keys are text and whose values are there."""
+        entries = []
+        for key, item in value.items():
+            if isinstance(key, Enum):
+                key = key.value
+            if not isinstance(key, str):
+                self.report(path, f"has a key that is not text: {show(key)}", "quote the key")
+            elif item is not None:
+                entries.append((key, item))
+        return entries
+
+    def _number(self, value: float, path: str) -> Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            return self.report(path, f"expected a finite number, got {value}")
+        if abs(value) > MAX_NUMBER:
+            return self.report(path, "number is too large", f"at most {MAX_NUMBER}")
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    def _container(self, value: Any, path: str, depth: int) -> Any:
+        is_list = isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray))
+        if not is_list and not isinstance(value, Mapping):
+            kind = type(value).__name__[:SHOWN]
+            return self.report(path, f"expected plain data, got a value of type {kind}")
+        if depth >= MAX_DEPTH:
+            return self.report(path, f"is nested deeper than {MAX_DEPTH} levels")
+        if is_list:
+            items = [self.value(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
+            return BAD if any(item is BAD for item in items) else items
+        entries = {
+            key: self.value(item, join(path, show_key(key)), depth + 1)
+            for key, item in self.keys(value, path)
+        }
+        return {key: item for key, item in entries.items() if item is not BAD}
+
+    def _too_much(self, path: str) -> object:
+        if self._nodes == MAX_NODES + 1:
+            self.report(path, f"declaration has more than {MAX_NODES} values", "split it up")
+        return BAD

@@ -1,0 +1,47 @@
+"""Did you mean: the nearest known words to a misspelt one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+MAX_SUGGESTIONS = 25
+"""Words of one answer that are looked up; the search is quadratic in their length."""
+MAX_WORD = 40
+"""Longest word that is looked up, characters."""
+CLOSE = 0.6
+"""Similarity, 0 to 1, from which a word is suggested."""
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as prose: a, b or c."""
+    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+class Suggestions:
+    """Looks words up, a bounded number of them."""
+
+    def __init__(self) -> None:
+        """Start with the full number."""
+        self._left = MAX_SUGGESTIONS
+
+    def nearest(self, word: object, known: Iterable[str]) -> str | None:
+        """The known word that is nearest, `None` when none is near."""
+        if not isinstance(word, str) or not 0 < len(word) <= MAX_WORD or self._left <= 0:
+            return None
+        from difflib import get_close_matches
+
+        self._left -= 1
+        folded = {_fold(item): item for item in known}
+        matches = get_close_matches(_fold(word), folded, n=1, cutoff=CLOSE)
+        return folded[matches[0]] if matches else None
+
+    def fix(self, word: object, known: Iterable[str], otherwise: str = "") -> str:
+        """A fix that names the nearest word, and what else there is."""
+        nearest = self.nearest(word, known)
+        parts = [f"did you mean {nearest}?"] if nearest else []
+        return " ".join([*parts, otherwise]) if otherwise else "".join(parts)
+
+
+def _fold(word: str) -> str:
+    """Spellings of one word: case, hyphens and underscores do not count."""
+    return word.lower().replace("-", "").replace("_", "")
