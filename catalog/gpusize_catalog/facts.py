@@ -1,12 +1,17 @@
-"""What the catalog knows, one frozen row type per table.
+"""What the catalog knows, one immutable row type per table.
 
-Units: bytes, bytes per second, FLOP per second, USD. An empty cell is `None`: not found, never zero.
+Units: bytes, bytes per second, FLOP per second, seconds. An empty cell is `None` (or empty text):
+not found, never zero. Each field stands in the table's CSV file under a column that says the unit
+(`usable_mib` becomes `usable_bytes`); the JSON Schema beside it describes every column.
+
+Row types are named tuples, not dataclasses: a command that sizes one workload builds hundreds of
+rows at start, and a tuple is made several times faster. Change a copy with `_replace`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Status(str, Enum):
@@ -28,7 +33,7 @@ class Interconnect(str, Enum):
 
 
 class PriceType(str, Enum):
-    """How the priced capacity is bought: market and commitment in one word, as price lists have it."""
+    """How the priced capacity is bought: market and commitment in one word, as in price lists."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
@@ -37,8 +42,16 @@ class PriceType(str, Enum):
     RESERVED_3Y = "reserved-3y"
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Coverage(str, Enum):
+    """How far the absence of an offering in a region is a statement."""
+
+    API = "api"
+    """The EC2 API of one account listed the region: absent means not listed there."""
+    PRICE_LIST = "price-list"
+    """Only price lists were read: absent means nothing."""
+
+
+class Gpu(NamedTuple):
     """One accelerator model."""
 
     id: str
@@ -51,6 +64,7 @@ class Gpu:
     memory_type: str
     advertised_gb: float | None
     ec2_bytes: int | None
+    """Memory of one device as the EC2 API prints it; None where that is known to be wrong."""
     driver_bytes: int | None
     usable_bytes: int | None
     """Total memory that CUDA reports: what engines multiply by their memory fraction."""
@@ -69,15 +83,32 @@ class Gpu:
     native_int8: bool
     native_fp4: bool
     nvlink_bandwidth: float | None
-    """Bidirectional bytes per second of one GPU, where the form factor has NVLink."""
+    """Bidirectional bytes per second of one GPU, where the form factor has NVLink (or its kin)."""
     on_ec2: bool
     confidence: str
+    """A: two or more sources; B: one secondary source; C: maker's figure, not re-verified."""
     source: str
     notes: str
+    usable_source: str = ""
+    driver_note: str = ""
+    precision_note: str = ""
+    """What a native_* flag leaves out: `int8: slow`, `fp8: fnuz`."""
+    isa: str = ""
+    """Target name of accelerators without a compute capability (`gfx942`)."""
+    memory_bandwidth_from_clock: float | None = None
+    """Bandwidth computed from the memory clock seen on EC2: a check, not what sizing uses."""
+    nvlink_generation: str = ""
+    pcie_generation: int | None = None
+    pcie_lanes: int | None = None
+    """Link width seen on EC2."""
+    tdp_watts: int | None = None
+    power_limit_watts: int | None = None
+    """Power limit seen on EC2."""
+    mig: str = ""
+    ec2_families: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceType:
+class InstanceType(NamedTuple):
     """One EC2 accelerated instance type."""
 
     id: str
@@ -102,55 +133,111 @@ class InstanceType:
     vcpus: int | None
     memory_bytes: int | None
     arch: str
-    nvme_gb: float
+    nvme_gb: float | None
     network_gbps: float | None
     network_is_burst: bool
     network_baseline_gbps: float | None
-    efa_interfaces: int
+    efa: bool
+    efa_interfaces: int | None
+    """EFA interfaces at most; None where EFA is there and the number was not found."""
     ebs_baseline_mbps: float | None
     ebs_max_mbps: float | None
     usage_classes: frozenset[str]
-    """SupportedUsageClasses of the API: on-demand, spot, capacity-block."""
+    """SupportedUsageClasses of the API: on-demand, spot, capacity-block. No promise of capacity."""
     on_demand_listed: bool
+    """An on-demand list price exists in some source; false alone is a missing row, not a fact."""
+    on_demand_statement: str
+    """What AWS states about not selling the type on demand; empty: no statement known."""
     quota_on_demand: str
     quota_spot: str
     bare_metal: bool
     first_seen: str
     last_seen: str
     source: str
+    p2p_note: str = ""
+    interconnect_note: str = ""
+    interconnect_source: str = ""
+    api_name: str = ""
+    """Accelerator name of the API; ambiguous (`A100` is 40 or 80 GB)."""
+    api_gpu_count: int | None = None
+    """`Count` of the API: 0 on fractional types."""
+    nvme_disks: str = ""
+    network_performance: str = ""
+    network_cards: int | None = None
+    current_generation: bool | None = None
+    hibernation: bool | None = None
+    cross_checked_with: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Offering:
-    """An instance type in a region, with the zones that list it (empty: not known)."""
+class Region(NamedTuple):
+    """One region and how its offerings are known."""
 
-    instance_type: str
-    region: str
-    zones: tuple[str, ...]
+    id: str
+    partition: str
+    coverage: Coverage
+    currency: str
     date: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Offering(NamedTuple):
+    """An instance type in a region, with the zones that list it (empty: not known)."""
+
+    region: str
+    instance_type: str
+    zones: tuple[str, ...]
+    """Zone ids (`use1-az4`); a Local Zone stands as the source names it."""
+    basis: str
+    """What the row rests on: api, price-list or documentation."""
+    first_seen: str
+    date: str
+    source: str
+
+
+class Price(NamedTuple):
     """One dated list or snapshot price."""
 
     region: str
+    """A region code, or patterns where a price page groups regions (`us-*`, `* !us-west-1`)."""
     instance_type: str
     price_type: PriceType
-    usd: float
-    unit: str
     zone: str
+    """Zone id of a spot price; empty: the whole region."""
     date: str
+    amount: float
+    """Price of one `unit` in `currency`."""
+    currency: str
+    unit: str
     source: str
     note: str
 
+    @property
+    def usd(self) -> float | None:
+        """The amount where it is in USD: prices in other currencies are never compared with it."""
+        return self.amount if self.currency == "USD" else None
 
-@dataclass(frozen=True, slots=True)
-class BillingTerms:
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the price stands for a group of regions, not for this one by name."""
+        return "*" in self.region
+
+
+class PriceChange(NamedTuple):
+    """A first or changed on-demand list price in us-east-1."""
+
+    instance_type: str
+    date: str
+    usd: float
+    previous_usd: float | None
+    change_percent: float | None
+    source: str
+
+
+class BillingTerms(NamedTuple):
     """Granularity, minimum, notice and commitment of one purchase option."""
 
     option: str
+    provider: str
     granularity: str
     minimum_charge: str
     upfront: str
@@ -164,32 +251,48 @@ class BillingTerms:
     instance_types: str
     api: str
     cancel: str
+    granularity_seconds: int | None
+    minimum_seconds: int | None
+    notice_seconds: int | None
+    """Spot: from the notice to the stop. Capacity block: from the stop to the paid end."""
+    maximum_hours: int | None
+    """Longest duration of one purchase."""
+    maximum_instances: int | None
+    """Instances of one purchase."""
+    verified: bool
+    """False where some cell is from memory (marked `NOT re-verified`)."""
     source: str
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoragePrice:
+class StoragePrice(NamedTuple):
     """Price of storage or of moving data, per region."""
 
     item: str
     region: str
+    """A region code, or `*` for a price that is the same everywhere."""
     usd: float
     unit: str
     date: str
+    """Empty where the row is from memory."""
+    verified: bool
     source: str
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(NamedTuple):
     """Architecture of one published model."""
 
     id: str
     family: str
     total_params: int
+    """Parameters of the checkpoint, towers for images and sound included."""
     active_params: int | None
+    """Parameters that one text token touches: no towers."""
     layers: int
+    """Blocks of the decoder, or of the encoder where that is all there is."""
+    encoder_layers: int | None
+    """Blocks of the encoder beside a decoder (speech to text)."""
     hidden: int
     intermediate: int | None
     heads: int
@@ -203,47 +306,60 @@ class ModelFacts:
     qk_rope_head_dim: int | None
     sliding_window: int | None
     layer_pattern: str
+    """`full:10; sliding:52`: blocks by kind; empty: all alike, as `attention_kind` says."""
     experts_total: int | None
     experts_active: int | None
     shared_experts: int | None
     moe_intermediate: int | None
+    """Width of one expert; None in a mixture of experts: `intermediate` is that width."""
     first_dense_layers: int | None
     mtp_layers: int | None
-    native_format: str
+    native_format: str | None
+    """Format of the published checkpoint; None: not found."""
     modality: str
     vision_params: int | None
+    """Parameters of the tower for images (or sound), part of `total_params`."""
     params_method: str
     source: str
     notes: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAlias:
+class ModelAlias(NamedTuple):
     """A hub name that shares the architecture of a catalogued model."""
 
     alias: str
     model_id: str
+    max_position: int | None
+    """The alias's own limit, where its checkpoint states another one than the model's."""
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class DiffusionComponent:
+class NameSuffix(NamedTuple):
+    """An ending of hub names that changes the weights, not the architecture."""
+
+    suffix: str
+    kind: str
+    """tuned (instruct, chat), precision (a quantized copy) or container (a file format)."""
+    note: str
+
+
+class DiffusionComponent(NamedTuple):
     """One component (text encoder, transformer, U-Net, VAE, vocoder) of a pipeline."""
 
     model: str
     component: str
     class_or_name: str
-    params: int
+    params: int | None
+    """None: not counted."""
     notes: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSupport:
+class KernelSupport(NamedTuple):
     """Whether an engine runs a format on a range of compute capabilities."""
 
     format: str
-    """weights format or compute precision: bf16, fp8, awq, nvfp4, …"""
+    """An id of the formats table, or `kv:` and one for the KV cache."""
     engine: str
     engine_from: str
     engine_before: str
@@ -254,25 +370,99 @@ class KernelSupport:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class EngineFacts:
-    """Memory constants of one engine over a range of versions; empty bounds are open."""
+class FormatFacts(NamedTuple):
+    """Bits that each part of a model takes when it is held in one format, scales included."""
+
+    id: str
+    aliases: tuple[str, ...]
+    name: str
+    linear_bits: float
+    """Projections of attention and dense or shared MLPs."""
+    expert_bits: float
+    """Routed experts."""
+    embedding_bits: float
+    head_bits: float
+    other_bits: float
+    """Norms, routers, biases, towers, heads for drafts."""
+    latent_bits: float
+    """Attention projections of latent attention, which some formats leave alone."""
+    kv_bits: float | None
+    """One number of the KV cache; None: not a format of the cache."""
+    pad_hidden: int
+    """Kernels round the hidden width of experts up to a multiple of this."""
+    pad_intermediate: int
+    """The same for the width of one expert on one rank; an engine's `expert_tile` can raise it."""
+    error: float
+    """Relative error of the weights, one side."""
+    source: str
+    note: str = ""
+
+
+class EngineFacts(NamedTuple):
+    """Memory constants of one engine over a range of versions; empty bounds are open.
+
+    Sizes are in MiB or KiB as their names say, so that the table reads as the logs do.
+    """
 
     engine: str
     version_from: str
     version_before: str
+    newest: str
+    """Newest version that the row was held against."""
     budget_of: str
-    """What the memory fraction multiplies: total, free-after-weights, or none."""
+    """What the memory fraction multiplies: total, free (before loading), free-after-weights,
+    free-after-runtime, or all (no fraction: the engine takes what it needs)."""
     memory_fraction: float | None
-    cuda_graphs_in_budget: bool
-    graph_bytes: int
-    """CUDA graphs of one GPU, typical."""
-    context_bytes: int
-    """CUDA context and other memory outside the allocator at tp 1."""
-    nccl_bytes: int
-    """More of the same at tp > 1, per GPU."""
-    activation_factor: float
-    """Multiplier on batched tokens x width that the profile run keeps alive."""
+    """The engine's default; None where it is computed from the reserve columns, or there is none."""
+    reserve_mib: float | None
+    """Computed default: fixed share left out of the fraction."""
+    reserve_token_mib: float | None
+    """Computed default: per token of one batch."""
+    reserve_graph_mib: float | None
+    """Computed default: per captured sequence."""
+    reserve_gpu_mib: float | None
+    """Computed default: per GPU of the replica."""
+    reserve_large_mib: float | None
+    """Computed default: at least this on GPUs of more than 60 GiB."""
+    context_mib: float
+    """CUDA context and libraries, outside what the engine counts."""
+    runtime_mib: float
+    """Memory outside the allocator that the engine counts, one GPU."""
+    pcie_mib: float
+    """More of it with several GPUs without NVLink."""
+    nvlink_pair_mib: float
+    """More of it with two GPUs over NVLink."""
+    nvlink_group_mib: float
+    """More of it with three and more over NVLink with in-switch reduction (capability 9.0)."""
+    activations_in_budget: bool
+    sampler_bytes: float
+    """Bytes of one logit alive in the sampler beside the model's own copy."""
+    forward_intermediate: float
+    """Copies of one token's MLP width alive in the forward pass."""
+    forward_hidden: float
+    """Copies of one token's hidden width alive in the forward pass."""
+    tower_mib: float
+    """Activations of a tower for images while the engine profiles its largest input."""
+    graphs_in_budget: bool
+    graph_layer_kib: float
+    """CUDA graph of one captured size, per layer."""
+    graph_sizes: int
+    """Captured sizes at most."""
+    cache_layout: str
+    """paged, grouped, two-pools or preallocated."""
+    group_slack: float | None
+    """Grouped layout: largest ratio of layer counts that is padded instead of split."""
+    block_tokens: int
+    latent_cache: bool
+    """Whether latent attention is cached as latents; else as full keys and values."""
+    expert_tile: int
+    """Multiple that kernels for padded formats round the width of one expert up to."""
+    splits: str
+    """How GPUs share the model: tensor, or layers (whole layers on each GPU)."""
+    host_embeddings: bool
+    """Whether token embeddings stay in host memory."""
+    batch_defaults: str
+    """`min GiB [!capability…]=tokens/sequences; …`, first match wins; tokens may be `context`."""
     uncertainty: float
-    """Relative error of runtime overhead, one side."""
+    """Relative error of everything but weights and cache, one side."""
     source: str

@@ -22,6 +22,7 @@ class Problem:
     column: int | None = None
 
     def __str__(self) -> str:
+        """Return one line: place, path, message, fix."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
         subject = ": ".join(part for part in (place, self.path) if part)
         text = f"{subject}: {self.message}" if subject else self.message

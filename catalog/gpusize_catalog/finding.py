@@ -1,0 +1,63 @@
+"""Search over the whole catalog, for people who look for an id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusize_catalog.units import GIB, gib
+
+if TYPE_CHECKING:
+    from gpusize_catalog.facts import Gpu, InstanceType, ModelFacts
+    from gpusize_catalog.store import Catalog
+
+BILLION = 10**9
+
+
+def search(catalog: Catalog, words: str) -> list[tuple[str, str, str]]:
+    """Return (table, id, summary) of the rows whose id or summary holds every word."""
+    wanted = words.lower().split()
+    return [
+        entry
+        for entry in _entries(catalog)
+        if all(word in f"{entry[1]} {entry[2]}".lower() for word in wanted)
+    ]
+
+
+def _entries(catalog: Catalog) -> list[tuple[str, str, str]]:
+    """Return one entry per row of the tables that people search."""
+    return [
+        *(("gpus", gpu.id, _gpu(gpu)) for gpu in catalog.gpus()),
+        *(("instances", one.id, _instance(one)) for one in catalog.instances()),
+        *(("models", model.id, _model(model)) for model in catalog.models()),
+        *(
+            ("model_aliases", alias.alias, f"architecture of {alias.model_id}")
+            for alias in catalog.aliases()
+        ),
+        *(
+            ("billing", terms.option, f"{terms.provider} {terms.granularity}")
+            for terms in catalog.billing_terms()
+        ),
+    ]
+
+
+def _gpu(gpu: Gpu) -> str:
+    usable = gib(gpu.usable_bytes) + " usable" if gpu.usable_bytes else "usable memory unknown"
+    capability = gpu.compute_capability
+    cuda = f"compute capability {capability[0]}.{capability[1]}" if capability else "no CUDA"
+    return f"{gpu.display_name}: {usable}, {cuda}"
+
+
+def _instance(instance: InstanceType) -> str:
+    count = "unknown number of" if instance.gpus is None else str(instance.gpus)
+    share = "" if instance.partition == 1 else f" (1/{1 / instance.partition:g} of it)"
+    memory = f", {instance.memory_bytes / GIB:g} GiB host memory" if instance.memory_bytes else ""
+    device = instance.gpu_id or instance.api_name or "GPU"
+    return f"{count} x {device}{share}{memory}, {instance.status.value}"
+
+
+def _model(model: ModelFacts) -> str:
+    size = f"{model.total_params / BILLION:.1f}B parameters"
+    active = ""
+    if model.experts_total and model.active_params:
+        active = f", {model.active_params / BILLION:.1f}B active"
+    return f"{size}{active}, {model.layers} layers, {model.attention_kind}, {model.modality}"

@@ -1,0 +1,350 @@
+"""The catalog: load, look up, overlay, "did you mean"; nothing else opens catalog files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gpusize_catalog import engine_tables as e
+from gpusize_catalog import tables as t
+from gpusize_catalog.facts import (
+    BillingTerms,
+    DiffusionComponent,
+    EngineFacts,
+    FormatFacts,
+    Gpu,
+    InstanceType,
+    KernelSupport,
+    ModelAlias,
+    ModelFacts,
+    NameSuffix,
+    Offering,
+    Price,
+    PriceChange,
+    PriceType,
+    Region,
+    StoragePrice,
+)
+from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.rows import DATA, Groups, cells, shipped_groups
+from gpusize_catalog.table import Table
+
+Row = TypeVar("Row")
+
+EVERYWHERE = "*"
+MOST_SUGGESTIONS = 3
+CLOSENESS = 0.6
+"""Least similarity (0 to 1) of a suggested word; difflib's own default."""
+
+
+def load(overlays: Sequence[Path] = ()) -> Catalog:
+    """Return the shipped catalog with overlay folders laid over it, later ones on top.
+
+    Raises `GpuSizeError` with every problem of every overlay: file, line, column.
+    """
+    digest, version = _stamp()
+    if not overlays:
+        return Catalog({}, digest, version)
+    from gpusize_catalog.overlay import lay_over
+
+    merged, overlay_digest = lay_over([Path(folder) for folder in overlays])
+    return Catalog(merged, f"{digest}+{overlay_digest}", version)
+
+
+def _stamp() -> tuple[str, str]:
+    """Return the shipped data's digest and newest date, which `gpusize_catalog.digest` wrote."""
+    try:
+        stamp = (DATA / "DIGEST").read_text(encoding="ascii").split()
+    except FileNotFoundError:
+        return "unknown", ""
+    return stamp[0], stamp[1]
+
+
+class Catalog:
+    """Facts by id; immutable, and lazy: a table is read when it is first asked for."""
+
+    def __init__(self, merged: Mapping[str, Groups], digest: str, version: str) -> None:
+        """Take the tables that overlays changed; the others come from the shipped files."""
+        self.digest = digest
+        """Short hex digest of all data; a `+` and another one where overlays are in force."""
+        self.version = version
+        """Newest date in the shipped data."""
+        self._groups: dict[str, Groups] = dict(merged)
+        self._rows: dict[tuple[str, str], tuple[object, ...]] = {}
+        self._all: dict[str, tuple[object, ...]] = {}
+        self._prices: dict[str, dict[tuple[str, PriceType], tuple[Price, ...]]] = {}
+        self._offerings: dict[str, dict[str, Offering]] = {}
+        self._matches: dict[str, tuple[ModelFacts, str] | None] = {}
+        self._lowered: dict[str, str] = {}
+
+    # GPUs and instance types
+
+    def gpu(self, gpu_id: str) -> Gpu:
+        """Return a GPU; GpuSizeError with "did you mean" when unknown."""
+        return self._one(t.GPUS, gpu_id, "GPU")
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """Return every accelerator model, on EC2 or not."""
+        return self._every(t.GPUS)
+
+    def instance(self, instance_id: str) -> InstanceType:
+        """Return an instance type; GpuSizeError with "did you mean" when unknown."""
+        return self._one(t.INSTANCES, instance_id, "instance type")
+
+    def find_instance(self, instance_id: str) -> InstanceType | None:
+        """Return an instance type, or None."""
+        rows = self._group(t.INSTANCES, instance_id)
+        return rows[0] if rows else None
+
+    def instances(self) -> tuple[InstanceType, ...]:
+        """Return every accelerated instance type, retired ones and non-CUDA ones too."""
+        return self._every(t.INSTANCES)
+
+    # Regions, offerings, prices
+
+    def regions(self) -> tuple[str, ...]:
+        """Return the codes of all known regions."""
+        return tuple(self._lines(t.REGIONS))
+
+    def region(self, code: str) -> Region | None:
+        """Return how a region's offerings are known, or None for an unknown region."""
+        rows = self._group(t.REGIONS, code)
+        return rows[0] if rows else None
+
+    def offerings(self, region: str) -> Mapping[str, Offering]:
+        """Return the offerings of a region by instance type."""
+        known = self._offerings.get(region)
+        if known is None:
+            known = {row.instance_type: row for row in self._group(t.OFFERINGS, region)}
+            self._offerings[region] = known
+        return known
+
+    def offering(self, instance_type: str, region: str) -> Offering | None:
+        """Return the offering of a type in a region; None: no row, see `region().coverage`."""
+        return self.offerings(region).get(instance_type)
+
+    def regions_of(self, instance_type: str) -> tuple[str, ...]:
+        """Return the regions that offer a type, in order."""
+        regions = self._lines(t.OFFERINGS)
+        return tuple(region for region in regions if instance_type in self.offerings(region))
+
+    def prices(self, instance_type: str, region: str, price_type: PriceType) -> tuple[Price, ...]:
+        """Return the prices of a type in a region, newest first.
+
+        Rows of price pages that group regions are among them, after rows of the same date that
+        name the region (`Price.is_grouped`).
+        """
+        known = self._prices.get(region)
+        if known is None:
+            known = self._prices[region] = self._prices_of(region)
+        return known.get((instance_type, price_type), ())
+
+    def _prices_of(self, region: str) -> dict[tuple[str, PriceType], tuple[Price, ...]]:
+        """Index one region's prices by type and price type."""
+        rows: list[Price] = list(self._group(t.PRICES, region))
+        for group in self._lines(t.PRICES):
+            if EVERYWHERE in group and covers(group, region):
+                rows += self._group(t.PRICES, group)
+        found: dict[tuple[str, PriceType], list[Price]] = {}
+        for row in rows:
+            found.setdefault((row.instance_type, row.price_type), []).append(row)
+        return {
+            key: tuple(sorted(prices, key=_date_of, reverse=True)) for key, prices in found.items()
+        }
+
+    def price_changes(self, instance_type: str) -> tuple[PriceChange, ...]:
+        """Return the changes of the us-east-1 on-demand list price, oldest first."""
+        return self._group(t.PRICE_CHANGES, instance_type)
+
+    def billing(self, option: str) -> BillingTerms | None:
+        """Return the terms of a purchase option (`on-demand`, `spot`, `capacity-block`, …)."""
+        rows = self._group(t.BILLING, option)
+        return rows[0] if rows else None
+
+    def billing_terms(self) -> tuple[BillingTerms, ...]:
+        """Return the terms of every purchase option."""
+        return self._every(t.BILLING)
+
+    def storage_price(self, item: str, region: str) -> StoragePrice | None:
+        """Return the newest price of a storage or transfer item in a region, or None."""
+        rows = self._group(t.STORAGE_NETWORK_PRICES, item)
+        there = [row for row in rows if row.region in (region, EVERYWHERE)]
+        return max(there, key=lambda row: row.date, default=None)
+
+    # Models
+
+    def model(self, name: str) -> ModelFacts:
+        """Return a model by id, alias or twin; GpuSizeError with "did you mean" when unknown."""
+        return self.model_match(name)[0]
+
+    def model_match(self, name: str) -> tuple[ModelFacts, str]:
+        """Return a model and what was assumed to find it; empty where the id was given."""
+        match = self._match(name)
+        if match is None:
+            raise self._unknown(t.MODELS, name, "model")
+        return match
+
+    def find_model(self, name: str) -> ModelFacts | None:
+        """Return a model by id, alias or twin, whatever the case of letters, or None."""
+        match = self._match(name)
+        return match[0] if match else None
+
+    def models(self) -> tuple[ModelFacts, ...]:
+        """Return every model architecture."""
+        return self._every(t.MODELS)
+
+    def aliases(self) -> tuple[ModelAlias, ...]:
+        """Return every hub name that shares a catalogued architecture."""
+        return self._every(t.MODEL_ALIASES)
+
+    def components(self, model: str) -> tuple[DiffusionComponent, ...]:
+        """Return the components of a diffusion pipeline; empty when unknown."""
+        return self._group(t.DIFFUSION_COMPONENTS, model)
+
+    def _match(self, name: str) -> tuple[ModelFacts, str] | None:
+        """Find a model once per spelling."""
+        if name not in self._matches:
+            from gpusize_catalog.naming import match
+
+            self._matches[name] = match(name, self)
+        return self._matches[name]
+
+    def exact_model(self, name: str) -> tuple[ModelFacts, str] | None:
+        """Find an id or alias, whatever the case of letters, without guessing."""
+        ids = self._lines(t.MODELS)
+        if name in ids:
+            return self._group(t.MODELS, name)[0], ""
+        known = self._names().get(name.lower())
+        if known is None:
+            return None
+        if known in ids:
+            return self._group(t.MODELS, known)[0], f"taken as {known}"
+        alias = self._group(t.MODEL_ALIASES, known)[0]
+        facts = self._group(t.MODELS, alias.model_id)[0]
+        if alias.max_position is not None:
+            facts = facts._replace(max_position=alias.max_position)
+        return facts, f"architecture of {alias.model_id} ({alias.note})"
+
+    def suffixes(self) -> tuple[NameSuffix, ...]:
+        """Return the endings of hub names that leave the architecture alone."""
+        return self._every(t.MODEL_SUFFIXES)
+
+    def _names(self) -> dict[str, str]:
+        """Return ids and aliases by their lower-case form; an id wins over an alias."""
+        if not self._lowered:
+            for table in (t.MODEL_ALIASES, t.MODELS):
+                self._lowered.update((name.lower(), name) for name in self._lines(table))
+        return self._lowered
+
+    # Engines
+
+    def engine_names(self) -> tuple[str, ...]:
+        """Return the names of known engines."""
+        return tuple(self._lines(e.ENGINES))
+
+    def engines(self, name: str) -> tuple[EngineFacts, ...]:
+        """Return an engine's constants by version range; empty when unknown."""
+        return self._group(e.ENGINES, name)
+
+    def kernels(self, format_id: str, engine: str) -> tuple[KernelSupport, ...]:
+        """Return what is known of a format on an engine; empty: nothing."""
+        rows = self._group(e.KERNELS, format_id)
+        return tuple(row for row in rows if row.engine == engine)
+
+    def formats(self) -> tuple[FormatFacts, ...]:
+        """Return every weights format."""
+        return self._every(e.FORMATS)
+
+    def format(self, format_id: str) -> FormatFacts | None:
+        """Return a weights format, or None."""
+        rows = self._group(e.FORMATS, format_id)
+        return rows[0] if rows else None
+
+    # Finding
+
+    def suggest(self, table: str, word: str) -> tuple[str, ...]:
+        """Return at most three ids of a table that look like a word: "did you mean"."""
+        from difflib import get_close_matches
+
+        known = {name.lower(): name for name in self._known(table)}
+        close = get_close_matches(word.lower(), known, MOST_SUGGESTIONS, CLOSENESS)
+        return tuple(known[name] for name in close)
+
+    def search(self, words: str) -> list[tuple[str, str, str]]:
+        """Return (table, id, one-line summary) of every row that holds all the words."""
+        from gpusize_catalog.finding import search
+
+        return search(self, words)
+
+    def _known(self, table: str) -> Iterable[str]:
+        """Return the ids that a user may write for a table."""
+        names = list(self._lines(t.TABLES[table]))
+        if table == t.MODELS.name:
+            names += self._lines(t.MODEL_ALIASES)
+        return names
+
+    # Rows
+
+    def _lines(self, table: Table[Any]) -> Groups:
+        """Return a table's raw lines by first cell."""
+        groups = self._groups.get(table.name)
+        if groups is None:
+            groups = self._groups[table.name] = shipped_groups(table.name)
+        return groups
+
+    def _group(self, table: Table[Row], first: str) -> tuple[Row, ...]:
+        """Return the typed rows with one first cell."""
+        known = self._rows.get((table.name, first))
+        if known is None:
+            lines = self._lines(table).get(first, ())
+            known = self._rows[table.name, first] = tuple(map(table.row, cells(lines)))
+        return known  # type: ignore[return-value]  # one table has one row type
+
+    def _every(self, table: Table[Row]) -> tuple[Row, ...]:
+        """Return every typed row of a table."""
+        known = self._all.get(table.name)
+        if known is None:
+            rows = (row for first in self._lines(table) for row in self._group(table, first))
+            known = self._all[table.name] = tuple(rows)
+        return known  # type: ignore[return-value]  # one table has one row type
+
+    def _one(self, table: Table[Row], row_id: str, what: str) -> Row:
+        """Return the row with an id."""
+        rows = self._group(table, row_id)
+        if not rows:
+            raise self._unknown(table, row_id, what)
+        return rows[0]
+
+    def _unknown(self, table: Table[Any], word: str, what: str) -> GpuSizeError:
+        """Tell that an id is not in the catalog, and what it may have meant."""
+        close = self.suggest(table.name, word)
+        fix = f"did you mean {' or '.join(close)}?" if close else f"add it to {table.name}.csv"
+        return GpuSizeError([Problem("", f"unknown {what} {shown(word)}", fix)])
+
+
+def covers(patterns: str, region: str) -> bool:
+    """Whether region patterns (`us-*`, `* !us-west-1`) hold for a region.
+
+    A pattern with `!` takes regions out again.
+    """
+    from fnmatch import fnmatchcase
+
+    words = patterns.split()
+    if any(fnmatchcase(region, word[1:]) for word in words if word.startswith("!")):
+        return False
+    return any(fnmatchcase(region, word) for word in words if not word.startswith("!"))
+
+
+LONGEST_SHOWN = 80
+"""Characters of a user's word that a message repeats."""
+
+
+def shown(word: str) -> str:
+    """Return a user's word for a message: quoted, on one line, cut when long."""
+    cut = word if len(word) <= LONGEST_SHOWN else word[:LONGEST_SHOWN] + "…"
+    return repr(cut)
+
+
+def _date_of(price: Price) -> str:
+    return price.date

@@ -1,0 +1,31 @@
+"""Units: bytes inside, GiB and USD at the edges."""
+
+from __future__ import annotations
+
+KIB = 2**10
+MIB = 2**20
+GIB = 2**30
+GB = 10**9
+"""Decimal gigabyte: only where a vendor's label or a price list counts so."""
+
+TERA = 10**12
+GIGA = 10**9
+HOURS_PER_MONTH = 730
+"""Hours that cloud price pages count in a month (8760 / 12)."""
+
+SMALL_USD = 0.01
+"""Below one cent a price is shown with the digits that price lists print."""
+
+
+def gib(n_bytes: float) -> str:
+    """Return a size for people: `12.3 GiB`."""
+    return f"{n_bytes / GIB:.1f} GiB"
+
+
+def usd(amount: float) -> str:
+    """Return an amount for people: `$1.23`, `-$1.23`, `$1,234.50`, `$0.005`."""
+    sign = "-" if amount < 0 else ""
+    size = abs(amount)
+    if 0 < size < SMALL_USD:
+        return f"{sign}${size:.5f}".rstrip("0")
+    return f"{sign}${size:,.2f}"
