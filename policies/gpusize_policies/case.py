@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     import datetime
 
     from gpusize.candidate import Candidate
-    from gpusize.constraints.reason import Reason
     from gpusize.resolution import Plan, Resolution
+
+    from gpusize.constraints.reason import Reason
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
-
     from gpusize_policies.settings import Settings
 
 
@@ -135,6 +135,7 @@ class Case:
         if workload is None:
             return None
         from gpusize.resolve import resolve
+
         from gpusize_catalog.problems import GpuSizeError
 
         try:

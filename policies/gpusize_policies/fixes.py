@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from gpusize_policies.message import Remark
 
 if TYPE_CHECKING:
-    from gpusize.constraints.reason import Reason
     from gpusize.resolution import Plan, Resolution
 
+    from gpusize.constraints.reason import Reason
     from gpusize_policies.case import Case
     from gpusize_policies.finding import Number
 

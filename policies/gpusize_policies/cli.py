@@ -1,0 +1,103 @@
+"""The `gpusize` command: finds the subcommand and runs it; nothing else is imported."""
+
+from __future__ import annotations
+
+import sys
+
+EXIT_CLEAN = 0
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+COMMANDS: dict[str, str] = {
+    "check": "judge declared workloads by the rules",
+    "resolve": "decide instance type, layout and market of declared workloads",
+    "explain": "explain a rule, or the whole reasoning behind a decision",
+    "rules": "list the rules",
+    "lock": "keep decisions in gpusize.lock, so that a newer catalog does not change them",
+    "catalog": "show and search GPUs, instance types, models and prices",
+    "schema": "print the JSON Schema of a declaration, of the settings or of a report",
+}
+"""Subcommands, each the name of a module in `commands`."""
+
+HELP = """\
+usage: gpusize COMMAND [OPTIONS] [ARGUMENTS]
+
+Sizes GPU workloads on AWS: what holds the model, what it costs, and what is wrong with a plan.
+
+commands:
+{commands}
+
+options:
+  -h, --help  show this help; `gpusize COMMAND --help` shows that of a command
+  --version   show the version
+
+examples:
+  gpusize check gpusize.yaml               findings, exit 1 when one is an error
+  gpusize check --format json *.yaml       the same for programs
+  gpusize resolve gpusize.yaml             what gpusize would rent
+  gpusize explain GPU101                   what a rule means
+  gpusize catalog show g6e.xlarge          what the catalog knows
+
+exit codes: 0 clean, 1 findings at or above the threshold, 2 wrong usage or input
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code, and never shows a traceback of bad input."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return EXIT_BROKEN_PIPE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else "--help"
+    if first in ("--version", "-V"):
+        from gpusize import __version__
+
+        print(f"gpusize {__version__}")
+        return EXIT_CLEAN
+    if first in ("-h", "--help", "help"):
+        print(help_text(), end="")
+        return EXIT_CLEAN if words else EXIT_USAGE
+    if first not in COMMANDS:
+        return _unknown(first)
+    from gpusize_policies.commands import run
+
+    return run(first, words[1:])
+
+
+def help_text() -> str:
+    """Return the help of the whole command."""
+    width = max(len(name) for name in COMMANDS)
+    lines = [f"  {name.ljust(width)}  {text}" for name, text in COMMANDS.items()]
+    return HELP.format(commands="\n".join(lines))
+
+
+def _unknown(word: str) -> int:
+    from difflib import get_close_matches
+
+    shown = "".join(char if char.isprintable() else "?" for char in word[:40])
+    if word.startswith("-"):
+        hint = "options stand after the command: `gpusize check --help`"
+    else:
+        close = get_close_matches(word.lower(), COMMANDS, n=1)
+        hint = f"did you mean `gpusize {close[0]}`?" if close else "`gpusize --help` lists them"
+    kind = "option" if word.startswith("-") else "command"
+    print(f"gpusize: no such {kind}: {shown} ({hint})", file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from flushing into the closed pipe at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

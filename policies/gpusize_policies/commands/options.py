@@ -1,0 +1,87 @@
+"""Options that subcommands share, and a parser that suggests what was meant."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+FORMATS_OF_ANSWERS = ("text", "json")
+SEVERITIES = ("error", "warn", "advice")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser without abbreviations, whose errors end in a hint."""
+
+    def __init__(self, name: str, summary: str, examples: str = "") -> None:
+        """Describe `gpusize NAME`."""
+        super().__init__(
+            prog=f"gpusize {name}",
+            description=summary,
+            epilog=f"examples:\n{examples}" if examples else None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Exit 2 with the message and what was probably meant."""
+        unknown = message.removeprefix("unrecognized arguments: ")
+        hint = f"`{self.prog} --help` shows its use"
+        if unknown != message:
+            close = self._close(unknown.split(" ")[0].split("=")[0])
+            hint = f"did you mean {close}?" if close else hint
+        print(f"{self.prog}: {_printable(message)} ({hint})", file=sys.stderr)
+        raise SystemExit(2)
+
+    def _close(self, word: str) -> str:
+        from difflib import get_close_matches
+
+        return next(iter(get_close_matches(word, self._option_string_actions, n=1)), "")
+
+
+def add_input(parser: Parser, many: bool = True) -> None:
+    """Take files of declarations."""
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+" if many else 1,
+        help="workload declarations in YAML or JSON; - reads standard input",
+    )
+
+
+def add_settings(parser: Parser) -> None:
+    """Take what decides how everything is judged."""
+    parser.add_argument(
+        "--settings",
+        metavar="FILE",
+        help="settings (default: gpusize-policy.yaml in this folder, where there is one)",
+    )
+    add_catalog(parser)
+    parser.add_argument(
+        "--today", metavar="DATE", help="judge prices as of YYYY-MM-DD (default: the clock)"
+    )
+
+
+def add_catalog(parser: Parser) -> None:
+    """Take overlays of the catalog."""
+    parser.add_argument(
+        "--catalog",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="folder with rows that replace or add to the catalog; may stand several times",
+    )
+
+
+def add_output(parser: Parser, formats: tuple[str, ...] = FORMATS_OF_ANSWERS) -> None:
+    """Take the format and the place of the answer."""
+    parser.add_argument(
+        "--format", choices=formats, default=formats[0], help=f"default: {formats[0]}"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="write to a file, whole or not at all (default: print)"
+    )
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,0 +1,52 @@
+"""What a run works with: settings, catalog and date, from options and files."""
+
+from __future__ import annotations
+
+import datetime
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_policies.inputs import Context
+from gpusize_policies.settings import DEFAULTS, FILE_NAME, Settings
+
+if TYPE_CHECKING:
+    from gpusize_catalog.store import Catalog
+
+
+def open_session(options: Namespace) -> Context:
+    """Load settings and catalog; raises GpuSizeError with the problems of both."""
+    settings = load_settings(options)
+    today = settings.today
+    if options.today:
+        today = read_date(options.today)
+    catalog = load_catalog(options, settings)
+    return Context(catalog, settings, today or datetime.date.today())
+
+
+def load_settings(options: Namespace) -> Settings:
+    """Read the named settings, or those of this folder; the option `--strict` sets the preset."""
+    settings = DEFAULTS
+    path = options.settings or (FILE_NAME if Path(FILE_NAME).is_file() else "")
+    if path:
+        from gpusize_policies.settings import load
+
+        settings = load(path)
+    return settings._replace(preset="strict") if getattr(options, "strict", False) else settings
+
+
+def load_catalog(options: Namespace, settings: Settings = DEFAULTS) -> Catalog:
+    """Load the shipped catalog with the overlays of the settings and of the options."""
+    from gpusize_catalog.store import load
+
+    return load((*settings.catalog, *(Path(folder) for folder in options.catalog)))
+
+
+def read_date(text: str) -> datetime.date:
+    """Read the option `--today`."""
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        problem = Problem("--today", "is no date", "write it as YYYY-MM-DD")
+        raise GpuSizeError([problem]) from None

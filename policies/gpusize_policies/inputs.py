@@ -1,0 +1,115 @@
+"""From files to cases: which workloads stand in them, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_policies.case import Case
+from gpusize_policies.documents import Document, problems_of, read
+from gpusize_policies.finding import Subject
+
+if TYPE_CHECKING:
+    import datetime
+
+    from gpusize.workload import Workload
+    from gpusize_catalog.store import Catalog
+    from gpusize_policies.settings import Settings
+
+DECLARATIONS = "gpusize.yaml"
+"""File of declarations beside a program."""
+HINT = "workloads stand under the key `workloads`, by name; see `gpusize schema workload`"
+
+
+class Context(NamedTuple):
+    """What every case of a run shares."""
+
+    catalog: Catalog
+    settings: Settings
+    today: datetime.date
+
+
+class Declaration(NamedTuple):
+    """One declared workload and where it stands."""
+
+    workload: Workload
+    subject: Subject
+
+
+def declarations(path: str) -> dict[str, Declaration]:
+    """Read the workloads of a YAML or JSON file; raises GpuSizeError with every problem."""
+    return declared(read(path))
+
+
+def declared(document: Document) -> dict[str, Declaration]:
+    """Find the workloads of a document; raises GpuSizeError with every problem, with places."""
+    from gpusize.workload import parse_workloads
+
+    raw = document.data
+    problem = _shape_problem(raw)
+    if problem is not None:
+        raise GpuSizeError([document.locate(problem)])
+    try:
+        workloads = parse_workloads(raw)
+    except GpuSizeError as error:
+        raise GpuSizeError(problems_of(error, document)) from None
+    return {
+        name: Declaration(workload, _subject(name, document))
+        for name, workload in workloads.items()
+    }
+
+
+def cases(found: Mapping[str, Declaration], context: Context) -> list[Case]:
+    """Make the cases of declared workloads; raises GpuSizeError where one cannot be resolved."""
+    made: list[Case] = []
+    problems: list[Problem] = []
+    for name, declaration in found.items():
+        case = Case(
+            name,
+            declaration.workload,
+            catalog=context.catalog,
+            today=context.today,
+            settings=context.settings,
+            subject=declaration.subject,
+        )
+        made.append(case)
+        if case.resolution is None:
+            problems.extend(_placed(problem, declaration.subject) for problem in case.problems)
+    if problems:
+        raise GpuSizeError(problems)
+    return made
+
+
+def beside(path: str, name: str) -> Path:
+    """Return the file of that name in the folder of another."""
+    return Path(path).parent / name
+
+
+def _subject(name: str, document: Document) -> Subject:
+    path = f"workloads.{name}"
+    place = document.place(path)
+    line, column = (place.line, place.column) if place else (None, None)
+    return Subject(workload=name, file=document.file, path=path, line=line, column=column)
+
+
+def _placed(problem: Problem, subject: Subject) -> Problem:
+    path = f"{subject.path}.{problem.path}" if problem.path else subject.path
+    return Problem(path, problem.message, problem.fix, subject.file, subject.line, subject.column)
+
+
+def _shape_problem(raw: object) -> Problem | None:
+    if raw is None:
+        return Problem("", "is empty", HINT)
+    if not isinstance(raw, Mapping):
+        return Problem("", "holds no workloads", HINT)
+    if "workloads" in raw:
+        return None
+    if "resources" in raw:
+        return Problem(
+            "resources", "is a Pulumi program", "run `pulumi preview`, or name its gpusize.yaml"
+        )
+    if "kind" in raw:
+        return Problem("kind", "is one workload without a name", HINT)
+    return Problem("", "has no key `workloads`", HINT)
