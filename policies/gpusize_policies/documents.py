@@ -8,7 +8,7 @@ problem with a place, never a traceback.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -339,8 +339,3 @@ def _number(kind: type[int] | type[float], text: str) -> Any:
         return kind(text)
     except ValueError:
         return text
-
-
-def problems_of(error: GpuSizeError, document: Document) -> Iterable[Problem]:
-    """The problems of an error, each with its place in the document."""
-    return (document.locate(problem) for problem in error.problems)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.case import Case
-from gpusize_policies.documents import Document, problems_of, read
+from gpusize_policies.documents import Document, read
 from gpusize_policies.finding import Subject
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ def declared(document: Document) -> dict[str, Declaration]:
     problem = _shape_problem(raw)
     if problem is not None:
         raise GpuSizeError([document.locate(problem)])
-    try:
-        workloads = parse_workloads(raw)
-    except GpuSizeError as error:
-        raise GpuSizeError(problems_of(error, document)) from None
+    workloads = parse_workloads(raw, document.file, document.places)
     return {
         name: Declaration(workload, _subject(name, document))
         for name, workload in workloads.items()

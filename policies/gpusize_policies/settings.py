@@ -247,7 +247,7 @@ def parameters() -> Mapping[str, float]:
 
 
 def _defaults(settings: Any) -> Iterator[tuple[str, Any]]:
-    names = getattr(settings, "_fields", None) or getattr(settings, "__dataclass_fields__", ())
+    names: tuple[str, ...] = getattr(settings, "_fields", ())
     return ((name, getattr(settings, name)) for name in names)
 
 

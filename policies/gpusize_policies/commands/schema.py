@@ -1,0 +1,56 @@
+"""`gpusize schema`: print the JSON Schemas that editors and programs use."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from gpusize_policies.commands.emit import emit
+from gpusize_policies.commands.options import Parser
+
+EXAMPLES = """\
+  gpusize schema workload > workload.schema.json
+  gpusize schema settings --output gpusize-policy.schema.json
+"""
+
+
+def _workload() -> dict[str, Any]:
+    from gpusize.workload import workload_schema
+
+    return workload_schema()
+
+
+def _settings() -> dict[str, Any]:
+    from gpusize_policies.settings import schema
+
+    return schema()
+
+
+def _report() -> dict[str, Any]:
+    from gpusize_policies.output.schema import schema
+
+    return schema()
+
+
+SCHEMAS = {"workload": _workload, "settings": _settings, "report": _report}
+
+
+def parser() -> Parser:
+    """Describe the options."""
+    made = Parser(
+        "schema",
+        "Print the JSON Schema (draft 2020-12) of a file of declarations, of the settings file,\n"
+        "or of the report that `gpusize check --format json` writes.",
+        EXAMPLES,
+    )
+    made.add_argument("what", choices=tuple(SCHEMAS), help="which schema")
+    made.add_argument("--output", metavar="FILE", help="write to a file (default: print)")
+    return made
+
+
+def run(options: Namespace) -> int:
+    """Print the schema."""
+    import json
+
+    emit(json.dumps(SCHEMAS[options.what](), indent=2) + "\n", options.output)
+    return 0
