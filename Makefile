@@ -1,0 +1,49 @@
+# The commands of this repository; `make` lists them. PYTHON is what the environment is made
+# with: `make setup PYTHON=python3.12`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+# What tools/engine/build.py answers when there is neither a Pulumi CLI nor Go to build one.
+NO_ENGINE := 3
+
+.DEFAULT_GOAL := help
+.PHONY: help setup preview test test-fast lint bench docs clean
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## Make .venv and, where no Pulumi CLI is installed, an engine in .engine
+	@$(BIN)/python -m tools.engine.build || [ $$? -eq $(NO_ENGINE) ]
+
+preview: setup ## Preview a good and a bad example on the real engine, without a cloud account
+	@$(BIN)/python -m tools.engine.preview
+
+test: setup ## Run every test, those on the real engine included
+	$(BIN)/python -m pytest
+
+test-fast: $(INSTALLED) ## Run every test that needs no engine
+	$(BIN)/python -m pytest -m "not engine"
+
+lint: $(INSTALLED) ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup ## Measure, against peers and limits
+	$(BIN)/python -m bench
+
+docs: $(INSTALLED) ## Write the generated pages of docs/
+	$(BIN)/python -m tools.build_docs
+
+clean: ## Remove environments, the built engine and caches
+	rm -rf .venv .engine .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	    || { echo "Python 3.10 or newer is needed, tell where: make $(MAKECMDGOALS) PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv .venv
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
