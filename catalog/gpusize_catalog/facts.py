@@ -5,10 +5,9 @@ not found, never zero. Each field stands in the table's CSV file under a column 
 (`usable_mib` becomes `usable_bytes`); the JSON Schema beside it describes every column.
 
 Row types are named tuples, not dataclasses: a command that sizes one workload builds hundreds of
-rows at start, and a tuple is made several times faster. Change a copy with `_replace`.
+rows at start, and a tuple is made several times faster. Change a copy with `_replace`. Annotations
+are not postponed here: turning 250 of them back from text would double this module's import.
 """
-
-from __future__ import annotations
 
 from enum import Enum
 from typing import NamedTuple
@@ -167,6 +166,17 @@ class InstanceType(NamedTuple):
     current_generation: bool | None = None
     hibernation: bool | None = None
     cross_checked_with: str = ""
+
+
+class UltraServer(NamedTuple):
+    """Instances that AWS sells together, joined by one accelerator interconnect."""
+
+    id: str
+    instance_type: str
+    instances: int
+    gpus: int
+    source: str
+    note: str
 
 
 class Region(NamedTuple):
@@ -413,7 +423,7 @@ class EngineFacts(NamedTuple):
     """What the memory fraction multiplies: total, free (before loading), free-after-weights,
     free-after-runtime, or all (no fraction: the engine takes what it needs)."""
     memory_fraction: float | None
-    """The engine's default; None where it is computed from the reserve columns, or there is none."""
+    """The engine's default; None: computed from the reserve columns, or there is none."""
     reserve_mib: float | None
     """Computed default: fixed share left out of the fraction."""
     reserve_token_mib: float | None

@@ -25,6 +25,7 @@ from gpusize_catalog.facts import (
     PriceType,
     Region,
     StoragePrice,
+    UltraServer,
 )
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_catalog.rows import DATA, Groups, cells, shipped_groups
@@ -100,6 +101,10 @@ class Catalog:
     def instances(self) -> tuple[InstanceType, ...]:
         """Return every accelerated instance type, retired ones and non-CUDA ones too."""
         return self._every(t.INSTANCES)
+
+    def ultraservers(self) -> tuple[UltraServer, ...]:
+        """Return the UltraServers, which prices name beside instance types."""
+        return self._every(t.ULTRASERVERS)
 
     # Regions, offerings, prices
 
@@ -326,14 +331,12 @@ class Catalog:
 def covers(patterns: str, region: str) -> bool:
     """Whether region patterns (`us-*`, `* !us-west-1`) hold for a region.
 
-    A pattern with `!` takes regions out again.
+    A word with `*` holds for what begins like it, one with `!` takes a region out again.
     """
-    from fnmatch import fnmatchcase
-
     words = patterns.split()
-    if any(fnmatchcase(region, word[1:]) for word in words if word.startswith("!")):
+    if f"!{region}" in words:
         return False
-    return any(fnmatchcase(region, word) for word in words if not word.startswith("!"))
+    return any(region.startswith(word[:-1]) for word in words if word.endswith(EVERYWHERE))
 
 
 LONGEST_SHOWN = 80

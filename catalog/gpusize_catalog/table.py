@@ -9,18 +9,18 @@ from gpusize_catalog import columns as c
 
 Row = TypeVar("Row")
 
-_BY_ANNOTATION: dict[str, c.Convert] = {
-    "str": c.text,
-    "int": c.whole,
-    "float": c.number,
-    "bool": c.boolean,
-    "tuple[str, ...]": c.words,
-    "tuple[int, int]": c.pair,
-    "str | None": c.opt_text,
-    "int | None": c.opt_whole,
-    "float | None": c.opt_number,
-    "bool | None": c.opt_boolean,
-    "tuple[int, int] | None": c.opt_pair,
+_BY_ANNOTATION: dict[object, c.Convert] = {
+    str: c.text,
+    int: c.whole,
+    float: c.number,
+    bool: c.boolean,
+    tuple[str, ...]: c.words,
+    tuple[int, int]: c.pair,
+    str | None: c.opt_text,
+    int | None: c.opt_whole,
+    float | None: c.opt_number,
+    bool | None: c.opt_boolean,
+    tuple[int, int] | None: c.opt_pair,
 }
 
 
@@ -30,14 +30,9 @@ def columns_of(row_type: type[Any], **different: c.Convert) -> dict[str, c.Conve
     `different` gives the converter of a field whose annotation does not say it.
     """
     return {
-        name: different.get(name) or _BY_ANNOTATION[_words_of(annotation)]
+        name: different.get(name) or _BY_ANNOTATION[annotation]
         for name, annotation in row_type.__annotations__.items()
     }
-
-
-def _words_of(annotation: Any) -> str:
-    """Return an annotation as it was written."""
-    return str(getattr(annotation, "__forward_arg__", annotation))
 
 
 class Table(Generic[Row]):
@@ -51,9 +46,9 @@ class Table(Generic[Row]):
         row_type: type[Row],
         key: tuple[str, ...],
         columns: Mapping[str, c.Convert],
-        references: Mapping[str, str] | None = None,
+        references: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        """Declare `name`.csv; `references` maps a column to the table whose ids it names."""
+        """Declare `name`.csv; `references` maps a column to the tables whose ids it names."""
         self.name = name
         self.make = row_type
         self.key = key

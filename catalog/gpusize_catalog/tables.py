@@ -1,4 +1,7 @@
-"""Every table of the catalog, declared: its file, its key, its columns in file order, its row type.
+"""Every table of the catalog, declared: file, key, columns in file order, row type, references.
+
+Columns called like the fields of the row type come from its annotations; where a column says a unit
+(`usable_mib` for `usable_bytes`) all are listed.
 
 To add a column: the CSV header, the row type in `facts.py`, the line here and the property in
 `schemas/<table>.schema.json`; tests say which one is missing.
@@ -11,7 +14,7 @@ from typing import Any
 from gpusize_catalog import columns as c
 from gpusize_catalog import facts
 from gpusize_catalog.engine_tables import ENGINES, FORMATS, KERNELS
-from gpusize_catalog.table import Table
+from gpusize_catalog.table import Table, columns_of
 
 GPUS = Table(
     "gpus",
@@ -113,191 +116,90 @@ INSTANCES = Table(
         "hibernation": c.opt_boolean,
         "cross_checked_with": c.text,
     },
-    references={"gpu_id": "gpus"},
+    references={"gpu_id": ("gpus",)},
+)
+
+ULTRASERVERS = Table(
+    "ultraservers",
+    facts.UltraServer,
+    ("id",),
+    columns_of(facts.UltraServer),
+    references={"instance_type": ("instances",)},
 )
 
 REGIONS = Table(
     "regions",
     facts.Region,
     ("id",),
-    {
-        "id": c.text,
-        "partition": c.text,
-        "coverage": c.coverage,
-        "currency": c.text,
-        "date": c.text,
-        "source": c.text,
-    },
+    columns_of(facts.Region, coverage=c.coverage),
 )
 
 OFFERINGS = Table(
     "offerings",
     facts.Offering,
     ("region", "instance_type"),
-    {
-        "region": c.text,
-        "instance_type": c.text,
-        "zones": c.words,
-        "basis": c.text,
-        "first_seen": c.text,
-        "date": c.text,
-        "source": c.text,
-    },
-    references={"region": "regions", "instance_type": "instances"},
+    columns_of(facts.Offering),
+    references={"region": ("regions",), "instance_type": ("instances",)},
 )
 
 PRICES = Table(
     "prices",
     facts.Price,
     ("region", "instance_type", "price_type", "zone", "date"),
-    {
-        "region": c.text,
-        "instance_type": c.text,
-        "price_type": c.price_type,
-        "zone": c.text,
-        "date": c.text,
-        "amount": c.number,
-        "currency": c.text,
-        "unit": c.text,
-        "source": c.text,
-        "note": c.text,
-    },
-    references={"instance_type": "instances"},
+    columns_of(facts.Price, price_type=c.price_type),
+    references={"region": ("regions",), "instance_type": ("instances", "ultraservers")},
 )
 
 PRICE_CHANGES = Table(
     "price_changes",
     facts.PriceChange,
     ("instance_type", "date"),
-    {
-        "instance_type": c.text,
-        "date": c.text,
-        "usd": c.number,
-        "previous_usd": c.opt_number,
-        "change_percent": c.opt_number,
-        "source": c.text,
-    },
-    references={"instance_type": "instances"},
+    columns_of(facts.PriceChange),
+    references={"instance_type": ("instances",)},
 )
 
 BILLING = Table(
     "billing",
     facts.BillingTerms,
     ("option",),
-    {
-        "option": c.text,
-        "provider": c.text,
-        "granularity": c.text,
-        "minimum_charge": c.text,
-        "upfront": c.text,
-        "min_commitment": c.text,
-        "max_commitment": c.text,
-        "durations_allowed": c.text,
-        "lead_time": c.text,
-        "interruption_notice": c.text,
-        "stop_supported": c.text,
-        "hibernate_supported": c.text,
-        "instance_types": c.text,
-        "api": c.text,
-        "cancel": c.text,
-        "granularity_seconds": c.opt_whole,
-        "minimum_seconds": c.opt_whole,
-        "notice_seconds": c.opt_whole,
-        "maximum_hours": c.opt_whole,
-        "maximum_instances": c.opt_whole,
-        "verified": c.boolean,
-        "source": c.text,
-        "note": c.text,
-    },
+    columns_of(facts.BillingTerms),
 )
 
 STORAGE_NETWORK_PRICES = Table(
     "storage_network_prices",
     facts.StoragePrice,
     ("item", "region", "date"),
-    {
-        "item": c.text,
-        "region": c.text,
-        "usd": c.number,
-        "unit": c.text,
-        "date": c.text,
-        "verified": c.boolean,
-        "source": c.text,
-        "note": c.text,
-    },
+    columns_of(facts.StoragePrice),
+    references={"region": ("regions",)},
 )
 
 MODELS = Table(
     "models",
     facts.ModelFacts,
     ("id",),
-    {
-        "id": c.text,
-        "family": c.text,
-        "total_params": c.whole,
-        "active_params": c.opt_whole,
-        "layers": c.whole,
-        "encoder_layers": c.opt_whole,
-        "hidden": c.whole,
-        "intermediate": c.opt_whole,
-        "heads": c.whole,
-        "kv_heads": c.whole,
-        "head_dim": c.whole,
-        "vocab": c.whole,
-        "tie_embeddings": c.boolean,
-        "max_position": c.opt_whole,
-        "attention_kind": c.text,
-        "kv_lora_rank": c.opt_whole,
-        "qk_rope_head_dim": c.opt_whole,
-        "sliding_window": c.opt_whole,
-        "layer_pattern": c.text,
-        "experts_total": c.opt_whole,
-        "experts_active": c.opt_whole,
-        "shared_experts": c.opt_whole,
-        "moe_intermediate": c.opt_whole,
-        "first_dense_layers": c.opt_whole,
-        "mtp_layers": c.opt_whole,
-        "native_format": c.opt_text,
-        "modality": c.text,
-        "vision_params": c.opt_whole,
-        "params_method": c.text,
-        "source": c.text,
-        "notes": c.text,
-    },
+    columns_of(facts.ModelFacts),
 )
 
 MODEL_ALIASES = Table(
     "model_aliases",
     facts.ModelAlias,
     ("alias",),
-    {
-        "alias": c.text,
-        "model_id": c.text,
-        "max_position": c.opt_whole,
-        "note": c.text,
-    },
-    references={"model_id": "models"},
+    columns_of(facts.ModelAlias),
+    references={"model_id": ("models",)},
 )
 
 MODEL_SUFFIXES = Table(
     "model_suffixes",
     facts.NameSuffix,
     ("suffix",),
-    {"suffix": c.text, "kind": c.text, "note": c.text},
+    columns_of(facts.NameSuffix),
 )
 
 DIFFUSION_COMPONENTS = Table(
     "diffusion_components",
     facts.DiffusionComponent,
     ("model", "component", "class_or_name"),
-    {
-        "model": c.text,
-        "component": c.text,
-        "class_or_name": c.text,
-        "params": c.opt_whole,
-        "notes": c.text,
-        "source": c.text,
-    },
+    columns_of(facts.DiffusionComponent),
 )
 
 TABLES: dict[str, Table[Any]] = {
@@ -305,6 +207,7 @@ TABLES: dict[str, Table[Any]] = {
     for table in (
         GPUS,
         INSTANCES,
+        ULTRASERVERS,
         REGIONS,
         OFFERINGS,
         PRICES,
