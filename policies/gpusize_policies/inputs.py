@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,6 +77,24 @@ def cases(found: Mapping[str, Declaration], context: Context) -> list[Case]:
     if problems:
         raise GpuSizeError(problems)
     return made
+
+
+def read_cases(files: Iterable[str], context: Context) -> tuple[list[Case], list[Problem]]:
+    """Make the cases of every file that can be read, and collect the problems of the others."""
+    found: list[Case] = []
+    problems: list[Problem] = []
+    for file in files:
+        made, wrong = _read_file(file, context)
+        found += made
+        problems += wrong
+    return found, problems
+
+
+def _read_file(file: str, context: Context) -> tuple[list[Case], tuple[Problem, ...]]:
+    try:
+        return cases(declarations(file), context), ()
+    except GpuSizeError as error:
+        return [], error.problems
 
 
 def beside(path: str, name: str) -> Path:

@@ -100,6 +100,14 @@ class Props:
                 return value
         return value
 
+    def own(self, key: Any) -> Value:
+        """Read one key or index as it stands, whatever dots are in it."""
+        return _item(self._target, key)
+
+    def own(self, key: Any) -> Value:
+        """Read one key or index as it is, dots and colons included."""
+        return _item(self._target, key)
+
     def items(self, path: str) -> tuple[tuple[Value, ...], bool]:
         """Read a list: its items, and whether all of them are known."""
         found = self.get(path)
@@ -125,7 +133,7 @@ def _item(target: Any, key: Any) -> Value:
     """Read one key; a missing one is absent, an unknown one raises in the proxy."""
     try:
         found = target[key]
-    except (KeyError, IndexError):
+    except (KeyError, IndexError, TypeError):
         return ABSENT
     except Exception as error:
         if type(error).__name__ == UNKNOWN_ERROR:

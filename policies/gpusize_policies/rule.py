@@ -92,4 +92,8 @@ def sections(docstring: str) -> dict[str, str]:
         if colon and head in ("Why", "Fix", "Sources", "Limits"):
             title, words = head, rest.strip()
         found.setdefault(title, []).append(words)
-    return {name: " ".join(filter(None, lines)) for name, lines in found.items()}
+    return {name: _capital(" ".join(filter(None, lines))) for name, lines in found.items()}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

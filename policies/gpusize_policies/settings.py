@@ -14,8 +14,7 @@ from gpusize_policies.finding import Severity
 from gpusize_policies.message import printable
 
 if TYPE_CHECKING:
-    from gpusize.resolve import ResolveSettings
-
+    from gpusize.settings import ResolveSettings
     from gpusize_catalog.problems import Problem
     from gpusize_policies.documents import Document
     from gpusize_policies.rule import Rule
@@ -67,9 +66,10 @@ class Settings(NamedTuple):
     @property
     def resolving(self) -> ResolveSettings:
         """The thresholds in the form that the resolver and the constraints take."""
-        from gpusize.resolve import ResolveSettings
+        from gpusize.settings import ResolveSettings
 
-        return ResolveSettings(**{_snake(name): value for name, value in self.parameters.items()})
+        fields: dict[str, Any] = {_snake(name): value for name, value in self.parameters.items()}
+        return ResolveSettings(**fields)
 
 
 DEFAULTS = Settings()
@@ -208,11 +208,18 @@ def _read_parameters(value: Any, told: Told) -> Any:
         path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
         if key not in known:
             told.report(path, "no such parameter", _mean(str(key), known))
-        elif isinstance(given, bool) or not isinstance(given, (int, float)) or not given >= 0:
-            told.report(path, "takes a number that is not negative", f"default: {known[key]}")
+        elif not _is_amount(given):
+            told.report(path, "takes a number that is not negative", f"default: {known[key]:g}")
+        elif isinstance(known[key], int) and given != int(given):
+            told.report(path, "takes a whole number", f"default: {known[key]}")
         else:
-            found[str(key)] = given
+            found[str(key)] = type(known[key])(given)
     return found
+
+
+def _is_amount(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value < float("inf")
 
 
 def _read_date(value: Any, told: Told) -> Any:
@@ -237,7 +244,7 @@ def _read_paths(value: Any, told: Told) -> Any:
 
 def parameters() -> Mapping[str, float]:
     """Name every threshold in camelCase, with its default."""
-    from gpusize.resolve import ResolveSettings
+    from gpusize.settings import ResolveSettings
 
     return {
         _camel(name): value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.commands.emit import emit, tell, wants_color
 from gpusize_policies.commands.options import (
     SEVERITIES,
@@ -17,6 +16,7 @@ from gpusize_policies.commands.options import (
 from gpusize_policies.output import FORMATS
 
 if TYPE_CHECKING:
+    from gpusize_catalog.problems import Problem
     from gpusize_policies.inputs import Context
     from gpusize_policies.report import Judged
 
@@ -72,19 +72,12 @@ def judge_files(
     files: list[str], context: Context
 ) -> tuple[tuple[Judged, ...], tuple[Problem, ...]]:
     """Judge what can be read, and collect the problems of what cannot."""
-    from gpusize_policies.inputs import cases, declarations
+    from gpusize_policies.inputs import read_cases
     from gpusize_policies.judge import evaluate
     from gpusize_policies.report import Judged
 
-    judged: list[Judged] = []
-    problems: list[Problem] = []
-    for file in files:
-        try:
-            found = cases(declarations(file), context)
-        except GpuSizeError as error:
-            problems.extend(error.problems)
-            continue
-        for case in found:
-            findings = evaluate(case, context.settings)
-            judged.append(Judged(case.subject, case.resolution, findings))
+    found, problems = read_cases(files, context)
+    judged = (
+        Judged(case.subject, case.resolution, evaluate(case, context.settings)) for case in found
+    )
     return tuple(judged), tuple(problems)
