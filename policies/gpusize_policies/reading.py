@@ -104,10 +104,6 @@ class Props:
         """Read one key or index as it stands, whatever dots are in it."""
         return _item(self._target, key)
 
-    def own(self, key: Any) -> Value:
-        """Read one key or index as it is, dots and colons included."""
-        return _item(self._target, key)
-
     def items(self, path: str) -> tuple[tuple[Value, ...], bool]:
         """Read a list: its items, and whether all of them are known."""
         found = self.get(path)
