@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Cache(Protocol):
+        """Bytes of what one rank keeps per sequence."""
+
+        def bytes_for(self, tokens: int, sequences: int = 1) -> int:
+            """Bytes that `sequences` sequences of `tokens` tokens keep on the worst rank."""
+            ...
+
+        def sequences_in(self, pool: int, tokens: int) -> float:
+            """Sequences of `tokens` tokens that a pool of so many bytes holds at once."""
+            ...
 
 
 class Verdict(str, Enum):
@@ -28,8 +41,7 @@ class Term(str, Enum):
     COMMUNICATION = "communication"
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(NamedTuple):
     """A value that was not declared and what was taken for it."""
 
     field: str
@@ -37,22 +49,13 @@ class Assumption:
     why: str
 
 
-class Cache(Protocol):
-    """Bytes of what one rank keeps per sequence."""
-
-    def bytes_for(self, tokens: int, sequences: int = 1) -> int:
-        """Bytes that `sequences` sequences of `tokens` tokens keep on the worst rank."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """Memory of the worst GPU of a placement against its budget.
 
     `terms` are for one sequence of the declared context, which is what engines check at start;
-    `need` is their sum. `kv_pool` is what is left of the budget for the cache. `band` is the
-    one-sided error of `need`. Unknown figures are None, and then `verdict` is unknown and
-    `reasons` says why.
+    `need` is their sum. `kv_pool` is what is left of the budget for the cache, negative when the
+    rest alone is too large. `band` is the one-sided error of `need`. Unknown figures are None, and
+    then `verdict` is unknown and `reasons` says why.
     """
 
     verdict: Verdict
@@ -65,7 +68,7 @@ class Fit:
     sequences: float | None
     """Sequences of the declared context at once in the whole replica (all dp ranks)."""
     longest_context: int | None
-    """Tokens of the longest single sequence that fits."""
+    """Tokens of the longest single sequence that fits, up to the model's own limit."""
     cache: Cache | None
     dp: int
     assumptions: tuple[Assumption, ...]
@@ -75,7 +78,7 @@ class Fit:
     @property
     def need(self) -> int | None:
         """Bytes needed by one full-context sequence on the worst GPU."""
-        return sum(size for _, size in self.terms) if self.terms else None
+        return sum([size for _, size in self.terms]) if self.terms else None
 
     @property
     def margin(self) -> int | None:
@@ -90,4 +93,6 @@ class Fit:
 
     def sequences_at(self, tokens: int) -> int | None:
         """How many sequences of `tokens` tokens the replica's cache holds at once."""
-        raise NotImplementedError
+        if self.cache is None or self.kv_pool is None:
+            return None
+        return int(self.cache.sequences_in(self.kv_pool, tokens)) * self.dp

@@ -1,0 +1,338 @@
+"""Bytes of the KV cache and of recurrent state, per attention kind and per cache layout.
+
+`COSTS` says what one layer of each kind keeps; `LAYOUTS` says how an engine packs layers of
+different kinds into one pool. A kind or a layout is added by one function and one entry.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize.memory.formats import BITS_PER_BYTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpusize.architecture import Architecture, AttentionGroup
+    from gpusize_catalog.facts import EngineFacts
+
+EXPANDED_HEAD = 256
+"""Width that vLLM before 0.7.1 padded keys and values of latent attention to."""
+INDEX_DIM = 128
+INDEX_SCALE_BYTES = 4
+"""Index key of one token in sparse latent attention: 128 numbers of 8 bits and one fp32 scale."""
+PACKED_LATENT_BYTES = 656
+"""One token of sparse latent attention in fp8 (vLLM fp8_ds_mla): 512 fp8, 4 scales, 64 bf16."""
+PACKED_BITS = 8
+SWA_FULL_RATIO = 0.8
+"""Tokens of the window pool per token of the full pool (SGLang swa_full_tokens_ratio)."""
+STATE_POOL_RATIO = 0.9
+"""Bytes of recurrent state per byte of KV cache (SGLang mamba_full_memory_ratio)."""
+PREALLOCATED_BLOCK = 256
+"""Tokens that llama.cpp rounds a cache up to."""
+STATE_BYTES = 4
+"""Recurrent state is kept in fp32 (vLLM logs of Qwen3.5: exact with 4 bytes)."""
+CONV_BYTES = 2
+STATE_BLOCK_TOKENS = 16
+"""Attention blocks beside recurrent state grow in steps of this (vLLM)."""
+
+
+class Rank(NamedTuple):
+    """What the cost of a layer depends on."""
+
+    tp: int
+    bits: float
+    """Bits of one cached number."""
+    latent: bool
+    """Whether latent attention is cached as latents."""
+    batched_tokens: int
+    """Tokens of one step at most: windows keep that many more."""
+
+
+class Cost(NamedTuple):
+    """What layers of one kind keep on one rank."""
+
+    token_bytes: int
+    """Bytes of one token in one layer."""
+    window: int | None
+    """Tokens that a layer needs to look back; None: all."""
+    state_bytes: int
+    """Bytes of one sequence in one layer, whatever its length."""
+    layers: float
+
+
+def _full(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+    """Keys and values of every token; heads repeat when there are more ranks than heads."""
+    heads = max(1, group.kv_heads // rank.tp)
+    width = group.head_dim + (group.value_dim or group.head_dim)
+    return Cost(round(heads * width * rank.bits / BITS_PER_BYTE), None, 0, group.layers)
+
+
+def _sliding(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+    """Keys and values of the last tokens only."""
+    return _full(group, architecture, rank)._replace(window=group.window)
+
+
+def _latent(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+    """One latent and one rotary key per token, on every rank; or, in old engines, full heads."""
+    if not rank.latent:
+        heads = max(1, architecture.heads // rank.tp)
+        size = 2 * heads * EXPANDED_HEAD * rank.bits / BITS_PER_BYTE
+    else:
+        width = (architecture.kv_lora_rank or 0) + (architecture.qk_rope_head_dim or 0)
+        size = width * rank.bits / BITS_PER_BYTE
+    return Cost(round(size), None, 0, group.layers)
+
+
+def _indexed(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+    """Latent attention with an index key for choosing tokens."""
+    cost = _latent(group, architecture, rank)
+    size = PACKED_LATENT_BYTES if rank.bits <= PACKED_BITS else cost.token_bytes
+    index = group.index_dim or INDEX_DIM
+    return cost._replace(token_bytes=size + index + INDEX_SCALE_BYTES)
+
+
+def _recurrent(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+    """Recurrent state and convolution state, one copy per sequence, cut over the ranks."""
+    size = (group.state_elements or 0) * STATE_BYTES + (group.conv_elements or 0) * CONV_BYTES
+    return Cost(0, None, -(-size // rank.tp), group.layers)
+
+
+def _cross(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+    """Keys and values of the encoder's positions, kept once per sequence."""
+    cost = _full(group, architecture, rank)
+    return Cost(0, None, cost.token_bytes * (group.positions or 0), group.layers)
+
+
+COSTS: dict[str, Callable[[AttentionGroup, Architecture, Rank], Cost]] = {
+    "full": _full,
+    "sliding": _sliding,
+    "chunked": _full,
+    "mla": _latent,
+    "indexed": _indexed,
+    "linear": _recurrent,
+    "mamba": _recurrent,
+    "cross": _cross,
+}
+"""Chunked attention is cached at full length: engines do not free the chunks left behind."""
+NOTHING = "none"
+
+
+class KvCache:
+    """The cache of one rank: bytes of a sequence, and sequences of a pool."""
+
+    __slots__ = ("costs", "unit")
+
+    def __init__(self, costs: tuple[Cost, ...], unit: int) -> None:
+        """`unit` is the smallest piece that the engine hands out, bytes."""
+        self.costs = costs
+        self.unit = max(1, unit)
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Bytes that one sequence keeps."""
+        raise NotImplementedError
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of recurrent and encoder state of one sequence."""
+        return round(sum([cost.state_bytes * cost.layers for cost in self.costs]))
+
+    def bytes_for(self, tokens: int, sequences: int = 1) -> int:
+        """Bytes that `sequences` sequences of `tokens` tokens keep on the worst rank."""
+        return sequences * self.sequence_bytes(tokens)
+
+    def sequences_in(self, pool: int, tokens: int) -> float:
+        """Sequences of `tokens` tokens that a pool of so many bytes holds at once."""
+        size = self.sequence_bytes(tokens)
+        if pool <= 0 or size <= 0:
+            return 0.0
+        return pool // self.unit * self.unit / size
+
+    def longest(self, pool: int, limit: int) -> int:
+        """Tokens of the longest sequence that a pool holds, at most `limit`."""
+        if self.sequence_bytes(limit) <= pool:
+            return limit
+        low, high = 0, limit
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.sequence_bytes(middle) <= pool:
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+class PagedCache(KvCache):
+    """Blocks of a fixed number of tokens in all layers at once; windows save nothing."""
+
+    __slots__ = ("block", "page", "state")
+
+    def __init__(self, costs: tuple[Cost, ...], block: int) -> None:
+        """Blocks of `block` tokens."""
+        self.block = block
+        self.page = round(block * sum([cost.token_bytes * cost.layers for cost in costs]))
+        super().__init__(costs, self.page)
+        self.state = self.state_bytes
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Whole blocks and the state."""
+        return -(-tokens // self.block) * self.page + self.state
+
+
+class _Group(NamedTuple):
+    """Layers that share block tables in a grouped cache."""
+
+    tables: int
+    block: int
+    window: int | None
+    is_state: bool
+
+
+class GroupedCache(KvCache):
+    """Layers of several kinds cut into groups of equal size over one pool of equal pages (vLLM)."""
+
+    __slots__ = ("batched", "groups")
+
+    def __init__(self, costs: tuple[Cost, ...], block: int, slack: float, batched: int) -> None:
+        """`slack`: largest ratio of layer counts that is padded; `batched`: tokens of one step."""
+        self.batched = batched
+        token = max([cost.token_bytes for cost in costs])
+        state = max([cost.state_bytes for cost in costs])
+        if state and token:
+            block = max(block, -(-state // (token * STATE_BLOCK_TOKENS)) * STATE_BLOCK_TOKENS)
+        page = max(block * token, state)
+        counts = [max(1, round(cost.layers)) for cost in costs]
+        size = max(counts) if max(counts) < min(counts) * slack else min(counts)
+        self.groups = tuple(
+            _Group(
+                -(-count // size),
+                block * token // cost.token_bytes if cost.token_bytes else block,
+                cost.window,
+                not cost.token_bytes,
+            )
+            for cost, count in zip(costs, counts, strict=True)
+        )
+        super().__init__(costs, page * size)
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Pages of every group: all tokens, the window and one step, or one page of state."""
+        pages = 0
+        for group in self.groups:
+            if group.is_state:
+                pages += group.tables
+                continue
+            kept = tokens
+            spare = 0
+            if group.window is not None:
+                kept = min(group.window - 1 + self.batched, tokens)
+                spare = 1
+            pages += group.tables * (-(-kept // group.block) + spare)
+        return pages * self.unit
+
+
+class PoolsCache(KvCache):
+    """Separate pools for full layers, window layers and state, in fixed shares (SGLang)."""
+
+    __slots__ = ("batched", "full", "state", "swa", "window")
+
+    def __init__(self, costs: tuple[Cost, ...], batched: int) -> None:
+        """`batched`: tokens of one step."""
+        self.full = sum([c.token_bytes * c.layers for c in costs if c.window is None])
+        self.swa = sum([c.token_bytes * c.layers for c in costs if c.window is not None])
+        self.window = max([c.window or 0 for c in costs])
+        self.batched = batched
+        super().__init__(costs, 1)
+        self.state = self.state_bytes
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Share of the pools that one sequence takes, by the pool that runs out first."""
+        size = float(tokens) * self.full
+        if self.swa:
+            kept = min(tokens, self.window + self.batched)
+            size = (self.full + SWA_FULL_RATIO * self.swa) * max(tokens, kept / SWA_FULL_RATIO)
+            if not self.full:
+                size = float(kept * self.swa)
+        if not self.state:
+            return round(size)
+        split = 1 + STATE_POOL_RATIO
+        return round(max(size * split, self.state * split / STATE_POOL_RATIO))
+
+
+class PreallocatedCache(KvCache):
+    """One buffer per layer, as long as the context or the window (llama.cpp, transformers)."""
+
+    __slots__ = ("batched", "block", "state")
+
+    def __init__(self, costs: tuple[Cost, ...], block: int, batched: int) -> None:
+        """Buffers in steps of `block` tokens; windows keep one step of `batched` tokens more."""
+        self.block = block
+        self.batched = batched
+        super().__init__(costs, 1)
+        self.state = self.state_bytes
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Bytes of all buffers for one sequence."""
+        total = 0.0
+        for cost in self.costs:
+            kept = tokens
+            if cost.window is not None:
+                kept = min(tokens, cost.window + self.batched)
+            total += -(-kept // self.block) * self.block * cost.token_bytes * cost.layers
+        return round(total) + self.state
+
+
+def _paged(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
+    """One pool; windows save nothing."""
+    return PagedCache(costs, engine.block_tokens)
+
+
+def _grouped(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
+    """Groups, unless all layers keep every token."""
+    if all([cost.window is None and not cost.state_bytes for cost in costs]):
+        return PagedCache(costs, engine.block_tokens)
+    return GroupedCache(costs, engine.block_tokens, engine.group_slack or 1.0, rank.batched_tokens)
+
+
+def _two_pools(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
+    """Pools by kind."""
+    return PoolsCache(costs, rank.batched_tokens)
+
+
+def _preallocated(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
+    """Buffers by layer."""
+    return PreallocatedCache(costs, engine.block_tokens, rank.batched_tokens)
+
+
+LAYOUTS: dict[str, Callable[[tuple[Cost, ...], EngineFacts, Rank], KvCache]] = {
+    "paged": _paged,
+    "grouped": _grouped,
+    "two-pools": _two_pools,
+    "preallocated": _preallocated,
+}
+
+
+def build(
+    architecture: Architecture, engine: EngineFacts, rank: Rank, share: float = 1.0
+) -> KvCache:
+    """The cache of one rank that holds `share` of the layers."""
+    merged: dict[tuple[int, int | None, int], float] = {}
+    for group in architecture.attention:
+        if group.kind == NOTHING:
+            continue
+        cost = COSTS[group.kind](group, architecture, rank)
+        key = cost[:3]
+        merged[key] = merged.get(key, 0) + cost.layers * share
+    costs = tuple([Cost(*key, layers) for key, layers in merged.items()])
+    return LAYOUTS[engine.cache_layout](costs or (Cost(0, None, 0, 0),), engine, rank)
+
+
+def unbuilt_kind(architecture: Architecture) -> str:
+    """An attention kind that no function counts yet, or whose sizes are missing; else empty."""
+    for group in architecture.attention:
+        if group.kind != NOTHING and group.kind not in COSTS:
+            return f"attention of kind {group.kind} is not modelled"
+        if group.kind in ("linear", "mamba") and group.state_elements is None:
+            return f"the size of the recurrent state of its {group.kind} layers is not known"
+        if group.kind == "cross" and group.positions is None:
+            return "the length of its encoder is not known"
+    return ""
