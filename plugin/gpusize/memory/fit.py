@@ -11,10 +11,10 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory import formats, kernels, kv_cache, runtime, weights
+from gpusize.memory import formats, kv_cache, runtime, weights
 from gpusize.memory.result import Assumption, Fit, Term, Verdict
 from gpusize.memory.runtime import Batch, Budget, Device, Parts
-from gpusize_catalog.units import GIB, gib
+from gpusize_catalog.units import GIB, MIB, gib
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -227,9 +227,10 @@ class Sizing:
         found = self._caches.get(key)
         if found is None:
             assert self.engine is not None and self.cache_bits is not None
-            rank = kv_cache.Rank(tp, self.cache_bits, self.engine.latent_cache, batched)
             share = layers / self.architecture.layers
-            found = kv_cache.build(self.architecture, self.engine, rank, share)
+            found = kv_cache.build(
+                self.architecture, self.engine, tp, self.cache_bits, batched, share
+            )
             self._caches[key] = found
         return found
 
@@ -252,7 +253,7 @@ class Sizing:
         parts = self._parts(device, layout, batch, split)
         declared = self.workload.engine.memory_fraction
         fraction = declared or runtime.default_fraction(engine, device, batch, layout.gpus)
-        budget = runtime.BUDGETS[engine.budget_of](engine, device.usable, fraction or 1.0, parts)
+        budget = runtime.BUDGETS[engine.budget_of](device.usable, fraction or 1.0, parts)
         cache = self._cache(layout.tp, batch.tokens, split.stage.layers)
         state = cache.state_bytes
         kept = cache.sequence_bytes(context)
@@ -288,7 +289,6 @@ class Sizing:
         """Everything but the cache."""
         engine, architecture = self.engine, self.architecture
         assert engine is not None
-        ranks = layout.tp if layout.pp == 1 else max(layout.tp, 1)
         samples = split.stage.last
         step = batch if samples else batch._replace(sequences=0)
         return Parts(
@@ -299,9 +299,10 @@ class Sizing:
             graphs=runtime.graph_bytes(
                 engine, split.stage.layers, batch.sequences, self.workload.engine.eager
             ),
-            runtime=round(engine.runtime_mib * runtime.MIB),
-            communication=runtime.communication_bytes(engine, ranks, device),
-            context=round(engine.context_mib * runtime.MIB),
+            runtime=round(engine.runtime_mib * MIB),
+            communication=runtime.communication_bytes(engine, layout.tp, device),
+            context=round(engine.context_mib * MIB),
+            graphs_in_budget=engine.graphs_in_budget,
         )
 
     def _band(self, parts: Parts, kept: int) -> int:

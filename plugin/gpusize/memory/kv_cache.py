@@ -45,7 +45,20 @@ class Rank(NamedTuple):
     """Bits of one cached number."""
     latent: bool
     """Whether latent attention is cached as latents."""
-    batched_tokens: int
+    heads: int
+    """Query heads of the whole model."""
+    latent_width: int
+    """Numbers of one token's latent and rotary key; 0 without latent attention."""
+
+
+class Packing(NamedTuple):
+    """How an engine cuts its pool."""
+
+    block: int
+    """Tokens of one block."""
+    slack: float
+    """Largest ratio of layer counts that grouped layouts pad instead of split."""
+    batched: int
     """Tokens of one step at most: windows keep that many more."""
 
 
@@ -61,50 +74,48 @@ class Cost(NamedTuple):
     layers: float
 
 
-def _full(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+def _full(group: AttentionGroup, rank: Rank) -> Cost:
     """Keys and values of every token; heads repeat when there are more ranks than heads."""
     heads = max(1, group.kv_heads // rank.tp)
     width = group.head_dim + (group.value_dim or group.head_dim)
     return Cost(round(heads * width * rank.bits / BITS_PER_BYTE), None, 0, group.layers)
 
 
-def _sliding(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+def _sliding(group: AttentionGroup, rank: Rank) -> Cost:
     """Keys and values of the last tokens only."""
-    return _full(group, architecture, rank)._replace(window=group.window)
+    return _full(group, rank)._replace(window=group.window)
 
 
-def _latent(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+def _latent(group: AttentionGroup, rank: Rank) -> Cost:
     """One latent and one rotary key per token, on every rank; or, in old engines, full heads."""
     if not rank.latent:
-        heads = max(1, architecture.heads // rank.tp)
-        size = 2 * heads * EXPANDED_HEAD * rank.bits / BITS_PER_BYTE
+        width = 2 * max(1, rank.heads // rank.tp) * EXPANDED_HEAD
     else:
-        width = (architecture.kv_lora_rank or 0) + (architecture.qk_rope_head_dim or 0)
-        size = width * rank.bits / BITS_PER_BYTE
-    return Cost(round(size), None, 0, group.layers)
+        width = rank.latent_width
+    return Cost(round(width * rank.bits / BITS_PER_BYTE), None, 0, group.layers)
 
 
-def _indexed(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+def _indexed(group: AttentionGroup, rank: Rank) -> Cost:
     """Latent attention with an index key for choosing tokens."""
-    cost = _latent(group, architecture, rank)
+    cost = _latent(group, rank)
     size = PACKED_LATENT_BYTES if rank.bits <= PACKED_BITS else cost.token_bytes
     index = group.index_dim or INDEX_DIM
     return cost._replace(token_bytes=size + index + INDEX_SCALE_BYTES)
 
 
-def _recurrent(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+def _recurrent(group: AttentionGroup, rank: Rank) -> Cost:
     """Recurrent state and convolution state, one copy per sequence, cut over the ranks."""
     size = (group.state_elements or 0) * STATE_BYTES + (group.conv_elements or 0) * CONV_BYTES
     return Cost(0, None, -(-size // rank.tp), group.layers)
 
 
-def _cross(group: AttentionGroup, architecture: Architecture, rank: Rank) -> Cost:
+def _cross(group: AttentionGroup, rank: Rank) -> Cost:
     """Keys and values of the encoder's positions, kept once per sequence."""
-    cost = _full(group, architecture, rank)
+    cost = _full(group, rank)
     return Cost(0, None, cost.token_bytes * (group.positions or 0), group.layers)
 
 
-COSTS: dict[str, Callable[[AttentionGroup, Architecture, Rank], Cost]] = {
+COSTS: dict[str, Callable[[AttentionGroup, Rank], Cost]] = {
     "full": _full,
     "sliding": _sliding,
     "chunked": _full,
@@ -167,10 +178,10 @@ class PagedCache(KvCache):
 
     __slots__ = ("block", "page", "state")
 
-    def __init__(self, costs: tuple[Cost, ...], block: int) -> None:
-        """Blocks of `block` tokens."""
-        self.block = block
-        self.page = round(block * sum([cost.token_bytes * cost.layers for cost in costs]))
+    def __init__(self, costs: tuple[Cost, ...], packing: Packing) -> None:
+        """One page is a block in every layer."""
+        self.block = packing.block
+        self.page = round(self.block * sum([cost.token_bytes * cost.layers for cost in costs]))
         super().__init__(costs, self.page)
         self.state = self.state_bytes
 
@@ -193,16 +204,17 @@ class GroupedCache(KvCache):
 
     __slots__ = ("batched", "groups")
 
-    def __init__(self, costs: tuple[Cost, ...], block: int, slack: float, batched: int) -> None:
-        """`slack`: largest ratio of layer counts that is padded; `batched`: tokens of one step."""
-        self.batched = batched
+    def __init__(self, costs: tuple[Cost, ...], packing: Packing) -> None:
+        """Find the page that all kinds share and the size of the groups."""
+        self.batched = packing.batched
+        block = packing.block
         token = max([cost.token_bytes for cost in costs])
         state = max([cost.state_bytes for cost in costs])
         if state and token:
             block = max(block, -(-state // (token * STATE_BLOCK_TOKENS)) * STATE_BLOCK_TOKENS)
         page = max(block * token, state)
         counts = [max(1, round(cost.layers)) for cost in costs]
-        size = max(counts) if max(counts) < min(counts) * slack else min(counts)
+        size = max(counts) if max(counts) < min(counts) * packing.slack else min(counts)
         self.groups = tuple(
             _Group(
                 -(-count // size),
@@ -235,12 +247,12 @@ class PoolsCache(KvCache):
 
     __slots__ = ("batched", "full", "state", "swa", "window")
 
-    def __init__(self, costs: tuple[Cost, ...], batched: int) -> None:
-        """`batched`: tokens of one step."""
+    def __init__(self, costs: tuple[Cost, ...], packing: Packing) -> None:
+        """Sort the layers into pools."""
         self.full = sum([c.token_bytes * c.layers for c in costs if c.window is None])
         self.swa = sum([c.token_bytes * c.layers for c in costs if c.window is not None])
         self.window = max([c.window or 0 for c in costs])
-        self.batched = batched
+        self.batched = packing.batched
         super().__init__(costs, 1)
         self.state = self.state_bytes
 
@@ -263,10 +275,10 @@ class PreallocatedCache(KvCache):
 
     __slots__ = ("batched", "block", "state")
 
-    def __init__(self, costs: tuple[Cost, ...], block: int, batched: int) -> None:
-        """Buffers in steps of `block` tokens; windows keep one step of `batched` tokens more."""
-        self.block = block
-        self.batched = batched
+    def __init__(self, costs: tuple[Cost, ...], packing: Packing) -> None:
+        """Buffers in steps of a block; windows keep one step more."""
+        self.block = packing.block
+        self.batched = packing.batched
         super().__init__(costs, 1)
         self.state = self.state_bytes
 
@@ -281,49 +293,45 @@ class PreallocatedCache(KvCache):
         return round(total) + self.state
 
 
-def _paged(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
-    """One pool; windows save nothing."""
-    return PagedCache(costs, engine.block_tokens)
-
-
-def _grouped(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
+def _grouped(costs: tuple[Cost, ...], packing: Packing) -> KvCache:
     """Groups, unless all layers keep every token."""
-    if all([cost.window is None and not cost.state_bytes for cost in costs]):
-        return PagedCache(costs, engine.block_tokens)
-    return GroupedCache(costs, engine.block_tokens, engine.group_slack or 1.0, rank.batched_tokens)
+    if all(cost.window is None and not cost.state_bytes for cost in costs):
+        return PagedCache(costs, packing)
+    return GroupedCache(costs, packing)
 
 
-def _two_pools(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
-    """Pools by kind."""
-    return PoolsCache(costs, rank.batched_tokens)
-
-
-def _preallocated(costs: tuple[Cost, ...], engine: EngineFacts, rank: Rank) -> KvCache:
-    """Buffers by layer."""
-    return PreallocatedCache(costs, engine.block_tokens, rank.batched_tokens)
-
-
-LAYOUTS: dict[str, Callable[[tuple[Cost, ...], EngineFacts, Rank], KvCache]] = {
-    "paged": _paged,
+LAYOUTS: dict[str, Callable[[tuple[Cost, ...], Packing], KvCache]] = {
+    "paged": PagedCache,
     "grouped": _grouped,
-    "two-pools": _two_pools,
-    "preallocated": _preallocated,
+    "two-pools": PoolsCache,
+    "preallocated": PreallocatedCache,
 }
 
 
 def build(
-    architecture: Architecture, engine: EngineFacts, rank: Rank, share: float = 1.0
+    architecture: Architecture,
+    engine: EngineFacts,
+    tp: int,
+    bits: float,
+    batched: int,
+    share: float = 1.0,
 ) -> KvCache:
-    """The cache of one rank that holds `share` of the layers."""
+    """The cache of one of tp ranks that holds `share` of the layers.
+
+    `bits` of one cached number, `batched` tokens of one step.
+    """
+    latent = (architecture.kv_lora_rank or 0) + (architecture.qk_rope_head_dim or 0)
+    rank = Rank(tp, bits, engine.latent_cache, architecture.heads, latent)
     merged: dict[tuple[int, int | None, int], float] = {}
     for group in architecture.attention:
         if group.kind == NOTHING:
             continue
-        cost = COSTS[group.kind](group, architecture, rank)
+        cost = COSTS[group.kind](group, rank)
         key = cost[:3]
         merged[key] = merged.get(key, 0) + cost.layers * share
     costs = tuple([Cost(*key, layers) for key, layers in merged.items()])
-    return LAYOUTS[engine.cache_layout](costs or (Cost(0, None, 0, 0),), engine, rank)
+    packing = Packing(engine.block_tokens, engine.group_slack or 1.0, batched)
+    return LAYOUTS[engine.cache_layout](costs or (Cost(0, None, 0, 0),), packing)
 
 
 def unbuilt_kind(architecture: Architecture) -> str:

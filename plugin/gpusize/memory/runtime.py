@@ -65,6 +65,7 @@ class Parts(NamedTuple):
     communication: int
     context: int
     """Outside what the engine counts."""
+    graphs_in_budget: bool
 
     @property
     def fixed(self) -> int:
@@ -102,7 +103,7 @@ def row_name(row: EngineFacts) -> str:
 
 
 def default_batch(row: EngineFacts, device: Device, context: int) -> Batch:
-    """Tokens and sequences of one step where none are declared: the first tier that the GPU meets."""
+    """Tokens and sequences of one step where none are declared: the first tier the GPU meets."""
     for tier in row.batch_defaults.split(";"):
         condition, _, sizes = tier.strip().partition("=")
         least, *excluded = condition.split()
@@ -207,28 +208,28 @@ def default_fraction(row: EngineFacts, device: Device, batch: Batch, gpus: int) 
     return max(0.0, 1 - reserve * MIB / device.usable)
 
 
-def _of_total(row: EngineFacts, usable: int, fraction: float, parts: Parts) -> Budget:
+def _of_total(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of all memory; graphs may come on top of it."""
     limit = int(usable * fraction)
-    outside = 0 if row.graphs_in_budget else parts.graphs
+    outside = 0 if parts.graphs_in_budget else parts.graphs
     return Budget(limit, usable - limit - parts.context - outside)
 
 
-def _of_free(row: EngineFacts, usable: int, fraction: float, parts: Parts) -> Budget:
+def _of_free(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free before loading; activations and graphs live in the rest."""
     free = usable - parts.context - parts.communication
     limit = int(free * fraction) + parts.communication
     return Budget(limit, usable - parts.context - limit - parts.activations - parts.graphs)
 
 
-def _of_rest(row: EngineFacts, usable: int, fraction: float, parts: Parts) -> Budget:
+def _of_rest(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free after weights, all of it cache; activations live in the rest."""
     free = max(0, usable - parts.context - parts.fixed)
     limit = parts.fixed + int(free * fraction)
     return Budget(limit, free - int(free * fraction) - parts.activations - parts.graphs)
 
 
-def _of_idle(row: EngineFacts, usable: int, fraction: float, parts: Parts) -> Budget:
+def _of_idle(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free after weights and workspace, all of it cache."""
     taken = parts.fixed + parts.activations
     free = max(0, usable - parts.context - taken - parts.graphs)
@@ -236,12 +237,12 @@ def _of_idle(row: EngineFacts, usable: int, fraction: float, parts: Parts) -> Bu
     return Budget(limit, usable - parts.context - limit - parts.graphs)
 
 
-def _of_all(row: EngineFacts, usable: int, fraction: float, parts: Parts) -> Budget:
-    """No share: whatever the device has beside the context."""
-    return Budget(usable - parts.context, 0)
+def _of_all(usable: int, fraction: float, parts: Parts) -> Budget:
+    """Whatever the device has beside the context, or a declared share of it."""
+    return Budget(int((usable - parts.context) * fraction), 0)
 
 
-BUDGETS: dict[str, Callable[[EngineFacts, int, float, Parts], Budget]] = {
+BUDGETS: dict[str, Callable[[int, float, Parts], Budget]] = {
     "total": _of_total,
     "free": _of_free,
     "free-after-weights": _of_rest,
