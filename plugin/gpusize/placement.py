@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize_catalog.facts import Gpu, InstanceType
-from gpusize.workload import Market
+if TYPE_CHECKING:
+    from gpusize.workload import Market
+    from gpusize_catalog.facts import Gpu, InstanceType
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Parallel sizes of one replica.
 
     A replica uses `tp * pp * dp` GPUs: `dp` copies of the model, each cut into `pp` stages of `tp`
@@ -31,8 +32,7 @@ class Layout:
         return " ".join(f"{name}={size}" for name, size in sizes if size > 1 or name == "tp")
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """One concrete way to run one replica; `nodes` instances of one type."""
 
     instance: InstanceType
@@ -55,3 +55,70 @@ class Placement:
         if self.gpu.usable_bytes is None:
             return None
         return int(self.gpu.usable_bytes * self.instance.partition)
+
+
+class Pins(NamedTuple):
+    """Parallel sizes that the workload fixes; None leaves them open."""
+
+    tp: int | None = None
+    pp: int | None = None
+    dp: int | None = None
+    ep: int | None = None
+
+
+class Shape(NamedTuple):
+    """What of a model bounds the parallel sizes."""
+
+    heads: int
+    vision_heads: int | None
+    layers: int
+    experts: int | None
+    concurrency: int
+
+    def splits(self, tp: int) -> bool:
+        """Whether each of `tp` ranks gets the same number of heads."""
+        return self.heads % tp == 0 and (not self.vision_heads or self.vision_heads % tp == 0)
+
+
+def layouts(
+    gpus: int, nodes: int, shape: Shape, pins: Pins = Pins(), *, stages_within: bool = True
+) -> Iterator[Layout]:
+    """Yield the layouts of one replica on `nodes` instances of `gpus` GPUs, the plainest first.
+
+    Open sizes are powers of two that divide the heads; stages span the nodes, and nodes without
+    NVLink too (`stages_within`); copies (`dp`) fill what is left, up to one per concurrent
+    sequence, for a copy without a sequence is an idle GPU. Pinned sizes are taken as they are.
+    """
+    seen = set()
+    for tp in (pins.tp,) if pins.tp else _tensor_sizes(gpus, shape):
+        for pp in (pins.pp,) if pins.pp else _stages(gpus, nodes, tp, shape, stages_within):
+            room = max(1, gpus * nodes // (tp * pp))
+            dp = pins.dp or min(room, shape.concurrency)
+            for ep in (pins.ep,) if pins.ep else _expert_ranks(tp, dp, shape):
+                layout = Layout(tp, pp, dp, ep)
+                if layout not in seen:
+                    seen.add(layout)
+                    yield layout
+
+
+def _tensor_sizes(gpus: int, shape: Shape) -> Iterator[int]:
+    size = 1
+    while size <= gpus:
+        if shape.splits(size):
+            yield size
+        size *= 2
+
+
+def _stages(gpus: int, nodes: int, tp: int, shape: Shape, within: bool) -> Iterator[int]:
+    inner = 1
+    while tp * inner <= gpus and nodes * inner <= shape.layers:
+        yield nodes * inner
+        if not within:
+            return
+        inner *= 2
+
+
+def _expert_ranks(tp: int, dp: int, shape: Shape) -> Iterator[int]:
+    yield 1
+    if shape.experts and dp > 1 and shape.experts % (tp * dp) == 0:
+        yield tp * dp

@@ -1,1 +1,93 @@
-"""What makes a plan impossible or poor: pure functions that return reasons."""
+"""What makes a plan impossible or poor: pure functions that return reasons.
+
+`CONSTRAINTS` is the one table: kebab name to function, the cheap ones first. The resolver rejects
+by it, a rule wraps one of its entries into findings. Names without a rule of their own are the
+resolver's: they keep it from choosing what nobody asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from gpusize.constraints import (
+    billing,
+    interconnect,
+    memory,
+    offering,
+    parallelism,
+    precision,
+    speed,
+)
+from gpusize.constraints.reason import Reason, Weight
+
+if TYPE_CHECKING:
+    from gpusize.candidate import Candidate
+
+Constraint = Callable[["Candidate"], Iterator[Reason]]
+
+DECLARATION: dict[str, Constraint] = {
+    "context-beyond-model-limit": memory.context_beyond_model_limit,
+    "always-on-for-bursty": billing.always_on_for_bursty,
+}
+"""Judge what was declared: no placement changes them, so none is rejected for them."""
+
+OFFER: dict[str, Constraint] = {
+    "unknown-instance-type": offering.unknown_instance_type,
+    "retired-instance": offering.retired_instance,
+    "instance-not-offered-in-region": offering.instance_not_offered_in_region,
+    "availability-unknown": offering.availability_unknown,
+    "on-demand-not-sold": offering.on_demand_not_sold,
+    "market-not-sold": offering.market_not_sold,
+    "architecture-mismatch": offering.architecture_mismatch,
+    "host-memory-too-small": offering.host_memory_too_small,
+    "spot-for-user-facing": billing.spot_for_user_facing,
+    "on-demand-for-fault-tolerant-batch": billing.on_demand_for_fault_tolerant_batch,
+}
+"""Depend on the instance type, the region and the market."""
+
+SILICON: dict[str, Constraint] = {
+    "cuda-required": precision.cuda_required,
+    "bf16-unsupported": precision.bf16_unsupported,
+    "int4-kernel-unsupported": precision.int4_kernel_unsupported,
+    "fp4-unsupported": precision.fp4_unsupported,
+    "format-refused": precision.format_refused,
+    "fp8-compute-unsupported": precision.fp8_compute_unsupported,
+    "tp-not-dividing-heads": parallelism.tp_not_dividing_heads,
+    "experts-not-divisible": parallelism.experts_not_divisible,
+    "tp-across-nodes": parallelism.tp_across_nodes,
+    "layout-exceeds-node": parallelism.layout_exceeds_node,
+    "estimate-not-supported": memory.estimate_not_supported,
+    "weights-exceed-vram": memory.weights_exceed_vram,
+    "kv-cache-exceeds-vram": memory.kv_cache_exceeds_vram,
+    "no-memory-headroom": memory.no_memory_headroom,
+    "concurrency-exceeds-kv": memory.concurrency_exceeds_kv,
+    "context-bound-concurrency": memory.context_bound_concurrency,
+    "interconnect-unknown": interconnect.interconnect_unknown,
+    "tp-over-pcie": interconnect.tp_over_pcie,
+    "bandwidth-bound-decode": speed.bandwidth_bound_decode,
+    "prefill-compute-bound": speed.prefill_compute_bound,
+}
+"""Depend on the GPUs, what joins them, and the layout: equal for all hosts of the same GPUs."""
+
+MONEY: dict[str, Constraint] = {
+    "price-unknown": billing.price_unknown,
+    "hourly-budget-exceeded": billing.hourly_budget_exceeded,
+    "monthly-budget-exceeded": billing.monthly_budget_exceeded,
+    "run-budget-exceeded": billing.run_budget_exceeded,
+    "idle-gpus-on-node": parallelism.idle_gpus_on_node,
+}
+"""Need the price."""
+
+CONSTRAINTS: dict[str, Constraint] = {**DECLARATION, **OFFER, **SILICON, **MONEY}
+
+__all__ = [
+    "CONSTRAINTS",
+    "DECLARATION",
+    "MONEY",
+    "OFFER",
+    "SILICON",
+    "Constraint",
+    "Reason",
+    "Weight",
+]

@@ -1,0 +1,299 @@
+"""One workload on one placement, and what follows from it, computed once and only when asked."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize.architecture import architecture_of
+from gpusize.demand import Demand, demand_of
+from gpusize.memory.fit import Sizing
+from gpusize.memory.kernels import support
+from gpusize.memory.result import Term
+from gpusize.placement import Layout, Placement, Shape
+from gpusize.pricing import Cost, Quote, Till
+from gpusize.settings import ResolveSettings
+from gpusize.timing import Timing, timing_of
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from gpusize.architecture import Architecture
+    from gpusize.memory.result import Fit
+    from gpusize.workload import Workload
+    from gpusize_catalog.facts import Gpu, InstanceType, Region
+    from gpusize_catalog.store import Catalog
+
+
+class Silicon(NamedTuple):
+    """What of a placement memory and time depend on: equal for all hosts of the same GPUs."""
+
+    gpu: str
+    partition: float
+    gpus: int
+    nodes: int
+    nvlink: float | None
+    pcie: float | None
+    p2p: bool | None
+    network: float | None
+    layout: Layout
+
+
+class Saving(NamedTuple):
+    """Spot against on-demand, USD per instance-hour."""
+
+    on_demand: float
+    spot: float
+    share: float
+    date: str
+
+
+class Study:
+    """One workload against one catalog: everything that many candidates share."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        catalog: Catalog,
+        *,
+        today: datetime.date,
+        settings: ResolveSettings = ResolveSettings(),
+        architecture: Architecture | None = None,
+        base_dir: Path | None = None,
+    ) -> None:
+        """Resolve the model; raises `GpuSizeError` when it is unknown."""
+        self.workload = workload
+        self.catalog = catalog
+        self.today = today
+        self.settings = settings
+        self.architecture = architecture or architecture_of(workload.model, catalog, base_dir)
+        self.demand: Demand = demand_of(workload)
+        self.sizing = Sizing(workload, self.architecture, catalog)
+        self.till = Till(catalog, workload.region, self.demand, workload.storage)
+        self._fits: dict[Silicon, Fit] = {}
+        self._support: dict[str, str | None] = {}
+        self._timings: dict[Silicon, Timing] = {}
+
+    @cached_property
+    def region(self) -> Region | None:
+        """How the region's offerings are known."""
+        return self.catalog.region(self.workload.region)
+
+    @property
+    def format(self) -> str:
+        """The format of the weights, '' where it is not known."""
+        return self.sizing.form.id if self.sizing.form else ""
+
+    @property
+    def engine(self) -> str:
+        """Name and version of the engine."""
+        row = self.sizing.engine
+        return f"{row.engine} {self.sizing.version}" if row else self.demand.engine
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What bounds the parallel sizes."""
+        architecture = self.architecture
+        return Shape(
+            heads=architecture.heads,
+            vision_heads=architecture.vision_heads,
+            layers=architecture.layers,
+            experts=architecture.experts_total,
+            concurrency=self.demand.concurrency,
+        )
+
+    def candidate(self, placement: Placement) -> Candidate:
+        """The workload on that placement."""
+        return Candidate(self, placement)
+
+    def support(self, gpu: Gpu) -> str | None:
+        """How the engine runs the weights' format there: native, emulated, refused or not known."""
+        if gpu.id not in self._support:
+            engine = self.sizing.engine
+            self._support[gpu.id] = engine and support(
+                self.catalog,
+                self.format,
+                engine.engine,
+                self.sizing.version,
+                gpu.compute_capability,
+            )
+        return self._support[gpu.id]
+
+    def quote(self, placement: Placement) -> Quote:
+        """The price of one instance-hour of a placement."""
+        return self.till.quote(placement.instance.id, placement.market.value, placement.zone)
+
+    def spot_saving(self, placement: Placement, max_age: int) -> Saving | None:
+        """What spot costs less than on-demand; None where that is not known or too old."""
+        if self.spot_doubt(placement, max_age):
+            return None
+        name, zone = placement.instance.id, placement.zone
+        spot, steady = (self.till.quote(name, market, zone) for market in ("spot", "on-demand"))
+        if spot.usd_per_hour is None or steady.usd_per_hour is None:
+            return None
+        share = 1 - spot.usd_per_hour / steady.usd_per_hour
+        return Saving(steady.usd_per_hour, spot.usd_per_hour, share, spot.date)
+
+    def spot_doubt(self, placement: Placement, max_age: int) -> str:
+        """Why spot cannot be compared with on-demand; '' where it can."""
+        name = placement.instance.id
+        if "spot" not in placement.instance.usage_classes:
+            return f"{name} is not sold as spot"
+        spot = self.till.quote(name, "spot", placement.zone)
+        if spot.usd_per_hour is None:
+            return spot.why_unknown
+        age = spot.age_days(self.today)
+        if age is None or age > max_age:
+            how_old = "without a date" if age is None else f"{age} days old"
+            return f"the spot price of {name} is {how_old}, the limit is {max_age}"
+        return self.till.quote(name, "on-demand", placement.zone).why_unknown
+
+    def smaller(self, candidate: Candidate) -> Candidate | None:
+        """A smaller node of the same GPU that does the same work."""
+        from gpusize.search import smaller_node
+
+        return smaller_node(candidate)
+
+    def fit(self, placement: Placement, key: Silicon) -> Fit:
+        """Memory of the placement, shared by hosts of the same GPUs."""
+        found = self._fits.get(key)
+        if found is None:
+            found = self._fits[key] = self.sizing.fit(placement)
+        return found
+
+    def timing(self, placement: Placement, key: Silicon) -> Timing:
+        """Times of the placement, shared likewise."""
+        found = self._timings.get(key)
+        if found is None:
+            fit = self.fit(placement, key)
+            found = timing_of(placement, fit, self.architecture, self.demand)
+            self._timings[key] = found
+        return found
+
+
+class Candidate:
+    """One workload on one placement."""
+
+    __slots__ = ("__dict__", "placement", "study")
+
+    def __init__(self, study: Study, placement: Placement) -> None:
+        """Keep the two; nothing is computed yet."""
+        self.study = study
+        self.placement = placement
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        placement: Placement,
+        catalog: Catalog,
+        *,
+        today: datetime.date,
+        settings: ResolveSettings = ResolveSettings(),
+    ) -> Candidate:
+        """Study one placement alone: a deployed resource, say."""
+        return cls(Study(workload, catalog, today=today, settings=settings), placement)
+
+    @property
+    def workload(self) -> Workload:
+        """What was declared."""
+        return self.study.workload
+
+    @property
+    def architecture(self) -> Architecture:
+        """The model."""
+        return self.study.architecture
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is known of hardware and prices."""
+        return self.study.catalog
+
+    @property
+    def today(self) -> datetime.date:
+        """The day that ages of prices are counted to."""
+        return self.study.today
+
+    @property
+    def settings(self) -> ResolveSettings:
+        """Limits."""
+        return self.study.settings
+
+    @property
+    def demand(self) -> Demand:
+        """The declaration in numbers."""
+        return self.study.demand
+
+    @property
+    def instance(self) -> InstanceType:
+        """The instance type."""
+        return self.placement.instance
+
+    @property
+    def gpu(self) -> Gpu:
+        """The GPU of the instance type."""
+        return self.placement.gpu
+
+    @cached_property
+    def silicon(self) -> Silicon:
+        """Key under which fit and timing are shared."""
+        placement = self.placement
+        instance = placement.instance
+        return Silicon(
+            placement.gpu.id,
+            instance.partition,
+            instance.gpus or 0,
+            placement.nodes,
+            instance.interconnect_bandwidth,
+            instance.pcie_bandwidth,
+            instance.p2p,
+            instance.network_gbps if placement.nodes > 1 else None,
+            placement.layout,
+        )
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Memory against the budget."""
+        return self.study.fit(self.placement, self.silicon)
+
+    @cached_property
+    def timing(self) -> Timing:
+        """Seconds per token, prefill, and the share of communication."""
+        return self.study.timing(self.placement, self.silicon)
+
+    @property
+    def weight_bytes(self) -> int:
+        """One copy of the weights, all ranks together."""
+        layout = self.placement.layout
+        return self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Money for the declared duration."""
+        return self.study.till.cost(self.placement, self.weight_bytes)
+
+    def __str__(self) -> str:
+        nodes = f"{self.placement.nodes} x " if self.placement.nodes > 1 else ""
+        return f"{nodes}{self.instance.id} ({self.gpu.id})"
+
+
+UNKNOWN_GPU_FIELDS: dict[str, object] = {"cuda": False, "on_ec2": True, "usable_is_derived": False}
+
+
+def gpu_of(instance: InstanceType, catalog: Catalog) -> Gpu:
+    """The GPU of an instance type; one of which nothing is known where the catalog names none."""
+    if instance.gpu_id is not None:
+        return catalog.gpu(instance.gpu_id)
+    return _nameless(instance, catalog.gpus())
+
+
+def _nameless(instance: InstanceType, known: Iterable[Gpu]) -> Gpu:
+    row = type(next(iter(known)))
+    blank: dict[str, object] = dict.fromkeys(row._fields)
+    for name in row._fields:
+        if name.startswith("native_"):
+            blank[name] = False
+    blank.update(UNKNOWN_GPU_FIELDS, id="unknown GPU", display_name=f"GPU of {instance.id}")
+    return row(**blank)  # type: ignore[arg-type]

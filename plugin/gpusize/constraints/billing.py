@@ -1,0 +1,128 @@
+"""Is the capacity bought in the way that suits the work, and within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize.constraints.reason import Reason, Weight
+from gpusize_catalog.units import HOURS_PER_MONTH, usd
+
+if TYPE_CHECKING:
+    from gpusize.candidate import Candidate
+
+PERCENT = 100
+
+
+def spot_for_user_facing(candidate: Candidate) -> Iterator[Reason]:
+    """Users wait for capacity that AWS takes back within two minutes."""
+    placement = candidate.placement
+    if placement.market.value != "spot" or not candidate.demand.user_facing:
+        return
+    yield Reason(
+        "spot-for-user-facing",
+        Weight.ERROR,
+        f"a user-facing service on spot {placement.instance.id} stops two minutes after a notice",
+        "market: on-demand",
+        {"instanceType": placement.instance.id, "noticeSeconds": 120},
+    )
+
+
+def on_demand_for_fault_tolerant_batch(candidate: Candidate) -> Iterator[Reason]:
+    """Work that may be interrupted pays the on-demand price though spot is much cheaper."""
+    placement, demand, settings = candidate.placement, candidate.demand, candidate.settings
+    if placement.market.value != "on-demand" or not demand.interruptible:
+        return
+    if demand.is_service or placement.capacity_reservation is not None:
+        return
+    saving = candidate.study.spot_saving(placement, settings.max_spot_age_days)
+    if saving is None or saving.share < settings.min_spot_discount:
+        return
+    yield Reason(
+        "on-demand-for-fault-tolerant-batch",
+        Weight.WARN,
+        f"on-demand {placement.instance.id} costs {usd(saving.on_demand)}/h, spot"
+        f" {usd(saving.spot)}/h ({saving.share:.0%} less, price of {saving.date}),"
+        " and this work may be interrupted",
+        "market: spot",
+        {
+            "onDemandUsdPerHour": saving.on_demand,
+            "spotUsdPerHour": saving.spot,
+            "savingPercent": round(saving.share * PERCENT, 1),
+            "priceDate": saving.date,
+        },
+    )
+
+
+def always_on_for_bursty(candidate: Candidate) -> Iterator[Reason]:
+    """Declared replicas stay up all month for a few busy hours."""
+    demand = candidate.demand
+    if not demand.is_service or demand.scaling != "fixed" or not demand.replicas_min:
+        return
+    if demand.duty >= candidate.settings.low_duty:
+        return
+    idle = HOURS_PER_MONTH * (1 - demand.duty)
+    hourly = candidate.cost.hourly
+    money = "" if hourly is None else f", {usd(hourly * idle)} per month"
+    yield Reason(
+        "always-on-for-bursty",
+        Weight.WARN,
+        f"{demand.replicas_min} replica(s) stay up for traffic in {demand.duty:.0%} of the week:"
+        f" {idle:.0f} idle hours{money}",
+        "replicas.min: 0, or traffic.shape: scheduled",
+        {
+            "dutyPercent": round(demand.duty * PERCENT, 1),
+            "idleHoursPerMonth": round(idle),
+            **({} if hourly is None else {"idleUsdPerMonth": round(hourly * idle, 2)}),
+        },
+    )
+
+
+def price_unknown(candidate: Candidate) -> Iterator[Reason]:
+    """There is no dated price, or no spot price fresh enough to compare with."""
+    placement, demand = candidate.placement, candidate.demand
+    price = candidate.study.quote(placement)
+    if price.usd_per_hour is None:
+        yield Reason("price-unknown", Weight.ADVICE, price.why_unknown)
+    if placement.market.value != "on-demand" or not demand.interruptible or demand.is_service:
+        return
+    limit = candidate.settings.max_spot_age_days
+    why = candidate.study.spot_doubt(placement, limit)
+    if why:
+        yield Reason("price-unknown", Weight.ADVICE, f"spot cannot be compared: {why}")
+
+
+def hourly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
+    """The instances cost more per hour than the workload may."""
+    yield from _over(candidate, "hourly", "per_hour", candidate.cost.hourly, "hour")
+
+
+def monthly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
+    """A month costs more than the workload may."""
+    yield from _over(candidate, "monthly", "per_month", candidate.cost.monthly, "month")
+
+
+def run_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
+    """A run costs more than the workload may."""
+    yield from _over(candidate, "run", "per_run", candidate.cost.per_run, "run")
+
+
+def _over(
+    candidate: Candidate, name: str, field: str, amount: float | None, unit: str
+) -> Iterator[Reason]:
+    limit: float | None = getattr(candidate.workload.budget, field)
+    if limit is None:
+        return
+    if amount is not None and amount <= limit:
+        return
+    what = "an unknown amount" if amount is None else usd(amount)
+    yield Reason(
+        f"{name}-budget-exceeded",
+        Weight.ERROR,
+        f"{candidate} costs {what} per {unit}, the budget is {usd(limit)}",
+        numbers={
+            "budgetUsd": limit,
+            "instanceType": candidate.instance.id,
+            **({} if amount is None else {"costUsd": round(amount, 4)}),
+        },
+    )

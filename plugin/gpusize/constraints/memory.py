@@ -1,0 +1,139 @@
+"""Does the memory hold the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize.constraints.reason import Number, Reason, Weight
+from gpusize.memory.result import Term, Verdict
+from gpusize_catalog.units import GIB, gib
+
+if TYPE_CHECKING:
+    from gpusize.candidate import Candidate
+
+PERCENT = 100
+
+
+def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
+    """The weights of one GPU are larger than its budget."""
+    fit = candidate.fit
+    weights = fit.term(Term.WEIGHTS)
+    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None or weights <= fit.budget:
+        return
+    layout = candidate.placement.layout
+    yield Reason(
+        "weights-exceed-vram",
+        Weight.ERROR,
+        f"weights need {gib(weights)} per GPU at {layout}, {candidate} has {gib(fit.budget)} usable",
+        numbers={"weightsGib": _gib(weights), **_budget(candidate)},
+    )
+
+
+def kv_cache_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
+    """One full-context sequence does not fit beside the weights; silent where they do not fit."""
+    fit = candidate.fit
+    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None:
+        return
+    if fit.term(Term.WEIGHTS) > fit.budget or fit.need is None:
+        return
+    terms = ", ".join(f"{term.value} {gib(size)}" for term, size in _largest(fit.terms))
+    longest = fit.longest_context or 0
+    fix = f"longest context that fits: {longest} tokens" if longest else ""
+    yield Reason(
+        "kv-cache-exceeds-vram",
+        Weight.ERROR,
+        f"one sequence of {fit.context_length} tokens needs {gib(fit.need)} per GPU ({terms}),"
+        f" {candidate} has {gib(fit.budget)} usable",
+        fix,
+        {"needGib": _gib(fit.need), "longestContext": longest, **_budget(candidate)},
+    )
+
+
+def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:
+    """It fits by less than the error of the estimate."""
+    fit = candidate.fit
+    if fit.verdict is not Verdict.TIGHT or fit.margin is None or fit.need is None:
+        return
+    yield Reason(
+        "no-memory-headroom",
+        Weight.WARN,
+        f"{gib(fit.margin)} of {gib(fit.need + fit.margin)} per GPU stay free on {candidate},"
+        f" within the error of the estimate (+-{gib(fit.band)})",
+        numbers={"marginGib": _gib(fit.margin), "bandGib": _gib(fit.band), **_budget(candidate)},
+    )
+
+
+def concurrency_exceeds_kv(candidate: Candidate) -> Iterator[Reason]:
+    """Fewer long sequences fit at once than are declared; needs declared token counts."""
+    demand, fit = candidate.demand, candidate.fit
+    if not demand.tokens_declared or fit.verdict is Verdict.DOES_NOT_FIT:
+        return
+    held = fit.sequences_at(demand.tokens_high)
+    if held is None or held >= demand.concurrency:
+        return
+    yield Reason(
+        "concurrency-exceeds-kv",
+        Weight.WARN,
+        f"the KV cache of {candidate} holds {held} sequences of {demand.tokens_high} tokens,"
+        f" concurrency is {demand.concurrency}",
+        f"concurrency {held}" if held else "",
+        {"sequences": held, "concurrency": demand.concurrency, "tokens": demand.tokens_high},
+    )
+
+
+def context_bound_concurrency(candidate: Candidate) -> Iterator[Reason]:
+    """The same at full context, where that is the only length declared: an upper bound."""
+    demand, fit = candidate.demand, candidate.fit
+    if demand.tokens_declared or fit.verdict is Verdict.DOES_NOT_FIT:
+        return
+    held = fit.sequences_at(demand.context_length)
+    if held is None or held >= demand.concurrency:
+        return
+    yield Reason(
+        "context-bound-concurrency",
+        Weight.ADVICE,
+        f"if every sequence filled the context of {demand.context_length} tokens, the KV cache of"
+        f" {candidate} would hold {held} of {demand.concurrency}",
+        "declare promptTokens and outputTokens",
+        {"sequences": held, "concurrency": demand.concurrency, "tokens": demand.context_length},
+    )
+
+
+def context_beyond_model_limit(candidate: Candidate) -> Iterator[Reason]:
+    """The declared context is longer than the model was made for."""
+    limit = candidate.architecture.max_position
+    context = candidate.demand.context_length
+    if limit is None or context <= limit:
+        return
+    yield Reason(
+        "context-beyond-model-limit",
+        Weight.ERROR,
+        f"contextLength {context} is beyond the {limit} positions of {candidate.architecture.name}",
+        f"contextLength {limit}",
+        {"contextLength": context, "modelLimit": limit},
+    )
+
+
+def estimate_not_supported(candidate: Candidate) -> Iterator[Reason]:
+    """The memory cannot be computed."""
+    fit = candidate.fit
+    if fit.verdict is Verdict.UNKNOWN:
+        why = "; ".join(fit.reasons) or "no reason given"
+        yield Reason("estimate-not-supported", Weight.ADVICE, f"memory is not known: {why}")
+
+
+def _largest(terms: tuple[tuple[Term, int], ...]) -> list[tuple[Term, int]]:
+    return sorted(terms, key=lambda item: -item[1])[:2]
+
+
+def _budget(candidate: Candidate) -> dict[str, Number]:
+    return {
+        "budgetGib": _gib(candidate.fit.budget or 0),
+        "instanceType": candidate.instance.id,
+        "gpu": candidate.gpu.id,
+    }
+
+
+def _gib(size: int) -> float:
+    return round(size / GIB, 2)

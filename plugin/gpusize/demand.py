@@ -1,0 +1,168 @@
+"""What the work asks, as plain numbers: read once from the workload, used for every candidate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpusize.memory.result import Assumption
+from gpusize.workload import (
+    Engine,
+    Inference,
+    InterruptionTolerance,
+    Kind,
+    Serving,
+    TrafficShape,
+    Workload,
+)
+
+MILLISECOND = 1e-3
+HOURS_PER_WEEK = 24 * 7
+
+TYPICAL_PROMPT_TOKENS = 1024
+"""Prompt of an ordinary chat turn: taken for speed where no token counts are declared, and said."""
+TYPICAL_OUTPUT_TOKENS = 256
+"""Answer of an ordinary chat turn, used likewise. Memory is never judged by these two."""
+OUTPUT_SHARE = 4
+"""One part in so many of a short context is taken for the answer."""
+
+
+class Demand(NamedTuple):
+    """The numbers of one workload; seconds, hours, tokens."""
+
+    kind: Kind
+    engine: str
+    offload_gib: float
+    """Weights of one GPU that stay in host memory."""
+    user_facing: bool
+    interruptible: bool
+    concurrency: int
+    context_length: int
+    tokens_declared: bool
+    """Whether both prompt and output tokens are declared; else the context is an upper bound."""
+    prompt: int
+    prompt_high: int
+    output: int
+    output_high: int
+    token_time: float | None
+    first_token_time: float | None
+    tokens_per_step: float | None
+    """Tokens that a sequence gains per step: 1, more with speculation, None where not known."""
+    shape: TrafficShape
+    duty: float
+    """Share of the week with requests."""
+    replicas_min: int | None
+    replicas_max: int
+    months: float | None
+    run_hours: float | None
+    runs_per_month: float | None
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def tokens_high(self) -> int:
+        """Tokens of a long sequence: 95th percentile of prompt plus output, at most the context."""
+        if not self.tokens_declared:
+            return self.context_length
+        return min(self.context_length, self.prompt_high + self.output_high)
+
+    @property
+    def tokens_cached(self) -> int:
+        """Tokens in the cache of one sequence in the middle of its answer."""
+        return min(self.context_length, self.prompt + self.output // 2)
+
+    @property
+    def replicas(self) -> int:
+        """Replicas that run while there is work."""
+        return max(1, self.replicas_min or 1)
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it runs until further notice, not to an end."""
+        return self.kind is Kind.SERVING
+
+    @property
+    def scaling(self) -> str:
+        """How many hours a service is up: fixed, scheduled or scale-to-zero."""
+        if not self.is_service:
+            return "scale-to-zero"
+        if self.shape is TrafficShape.BURSTY:
+            return "fixed" if self.replicas_min else "scale-to-zero"
+        if self.shape is TrafficShape.SCHEDULED or self.duty < 1:
+            return (
+                "fixed" if self.replicas_min and self.shape is TrafficShape.STEADY else "scheduled"
+            )
+        return "fixed"
+
+    @property
+    def hours_up(self) -> float:
+        """Share of the month in which a service is paid for."""
+        return 1.0 if self.scaling == "fixed" else self.duty
+
+
+def demand_of(workload: Workload) -> Demand:
+    """Read the numbers that constraints and prices need; what was not declared is said."""
+    if not isinstance(workload, Inference):
+        raise TypeError(f"{type(workload).__name__} has no demand in this version")
+    service = workload if isinstance(workload, Serving) else None
+    tolerance = workload.interruption_tolerance or type(workload).default_tolerance
+    user_facing = service is not None and service.user_facing
+    prompt, output, assumptions = _tokens(workload)
+    declared = not assumptions
+    traffic = service.traffic if service else None
+    latency = service.latency if service else None
+    return Demand(
+        kind=workload.kind,
+        engine=workload.engine.name,
+        offload_gib=workload.engine.cpu_offload_gib,
+        user_facing=user_facing,
+        interruptible=not user_facing and tolerance is not InterruptionTolerance.NONE,
+        concurrency=workload.concurrency,
+        context_length=workload.context_length,
+        tokens_declared=declared,
+        prompt=prompt,
+        prompt_high=workload.prompt_tokens.high if workload.prompt_tokens else prompt,
+        output=output,
+        output_high=workload.output_tokens.high if workload.output_tokens else output,
+        token_time=_seconds(latency.time_per_output_token_ms if latency else None),
+        first_token_time=_seconds(latency.time_to_first_token_ms if latency else None),
+        tokens_per_step=_tokens_per_step(workload.engine),
+        shape=traffic.shape if traffic else TrafficShape.STEADY,
+        duty=traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0,
+        replicas_min=workload.replicas.min,
+        replicas_max=workload.replicas.max,
+        months=service.horizon_months if service else None,
+        run_hours=getattr(workload, "run_hours", None),
+        runs_per_month=getattr(workload, "runs_per_month", None),
+        assumptions=assumptions,
+    )
+
+
+def _tokens(workload: Inference) -> tuple[int, int, tuple[Assumption, ...]]:
+    context = workload.context_length
+    assumptions = []
+    if workload.output_tokens:
+        output = min(workload.output_tokens.mean, context)
+    else:
+        output = max(1, min(TYPICAL_OUTPUT_TOKENS, context // OUTPUT_SHARE))
+        assumptions.append(_assumed("outputTokens", output))
+    if workload.prompt_tokens:
+        prompt = min(workload.prompt_tokens.mean, context)
+    else:
+        prompt = max(1, min(TYPICAL_PROMPT_TOKENS, context - output))
+        assumptions.append(_assumed("promptTokens", prompt))
+    return prompt, output, tuple(reversed(assumptions))
+
+
+def _tokens_per_step(engine: Engine) -> float | None:
+    if engine.speculative is None:
+        return 1.0
+    if engine.speculative_tokens is None or engine.speculative_acceptance is None:
+        return None
+    return sum(engine.speculative_acceptance**n for n in range(engine.speculative_tokens + 1))
+
+
+def _assumed(field: str, tokens: int) -> Assumption:
+    return Assumption(field, str(tokens), "not declared; an ordinary chat turn, for speed only")
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds * MILLISECOND

@@ -1,0 +1,157 @@
+"""Why a plan was chosen, in sentences with numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusize.memory.result import Verdict
+from gpusize.resolution import Plan
+from gpusize.zones import standard_zones
+from gpusize_catalog.units import gib, usd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpusize.candidate import Candidate
+    from gpusize.search import Trial
+
+MS = 1e3
+
+
+def plan_of(candidate: Candidate, ranked: Sequence[Trial]) -> Plan:
+    """The candidate as data, with the reasons for it."""
+    placement, demand = candidate.placement, candidate.demand
+    return Plan(
+        instance_type=placement.instance.id,
+        gpu=placement.gpu.id,
+        nodes=placement.nodes,
+        layout=placement.layout,
+        region=placement.region,
+        zones=_zones(candidate),
+        market=placement.market,
+        capacity_reservation=placement.capacity_reservation,
+        scaling=demand.scaling,
+        replicas=demand.replicas,
+        cost=candidate.cost,
+        fit=candidate.fit,
+        timing=candidate.timing,
+        reasons=tuple(_reasons(candidate, ranked)),
+    )
+
+
+def _zones(candidate: Candidate) -> tuple[str, ...]:
+    placement = candidate.placement
+    if placement.zone is not None:
+        return (placement.zone,)
+    offering = candidate.catalog.offering(placement.instance.id, placement.region)
+    return standard_zones(offering.zones) if offering else ()
+
+
+def _reasons(candidate: Candidate, ranked: Sequence[Trial]) -> Iterator[str]:
+    yield _memory(candidate)
+    yield from _speed(candidate)
+    yield from _links(candidate)
+    yield _choice(candidate, ranked)
+    yield _market(candidate)
+    yield from _scaling(candidate)
+    yield from _commitments(candidate)
+
+
+def _memory(candidate: Candidate) -> str:
+    fit, placement = candidate.fit, candidate.placement
+    if fit.verdict is Verdict.UNKNOWN or fit.need is None or fit.budget is None:
+        return "memory is not known: " + "; ".join(fit.reasons)
+    gpus = placement.layout.gpus
+    where = f"one {placement.gpu.id}" if gpus == 1 else f"each of {gpus} {placement.gpu.id}"
+    word = {Verdict.FITS: "holds", Verdict.TIGHT: "barely holds"}.get(fit.verdict, "does not hold")
+    return (
+        f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable at"
+        f" {fit.context_length} tokens"
+    )
+
+
+def _speed(candidate: Candidate) -> Iterator[str]:
+    demand, timing = candidate.demand, candidate.timing
+    pairs = (
+        ("per token", timing.token_seconds, timing.token_bound, demand.token_time),
+        (
+            "to the first token",
+            timing.prefill_seconds,
+            timing.prefill_bound,
+            demand.first_token_time,
+        ),
+    )
+    for what, seconds, bound, target in pairs:
+        if seconds is None or bound is None:
+            if target is not None:
+                yield f"time {what} is not known, target {target * MS:.0f} ms"
+            continue
+        text = f"about {seconds * MS:.0f} ms {what} (at best {bound * MS:.0f} ms)"
+        if target is not None:
+            met = "meets" if seconds <= target else "may miss"
+            text += f", {met} the target of {target * MS:.0f} ms"
+        yield text
+
+
+def _links(candidate: Candidate) -> Iterator[str]:
+    timing, layout = candidate.timing, candidate.placement.layout
+    if layout.gpus == 1 or timing.communication_share is None:
+        return
+    if layout.tp == layout.pp == layout.ep == 1:
+        yield f"{layout.dp} independent copies, nothing moves between GPUs"
+    else:
+        yield f"{layout} over {timing.link}: {timing.communication_share:.0%} of the time is spent there"
+
+
+def _choice(candidate: Candidate, ranked: Sequence[Trial]) -> str:
+    cost = candidate.cost
+    price = "price unknown" if cost.hourly is None else f"{usd(cost.hourly)}/h"
+    dated = f", price of {cost.price_date}" if cost.price_date else ""
+    if candidate.workload.instance_type is not None:
+        return f"{candidate.instance.id} is pinned ({price}{dated})"
+    gpus = candidate.placement.gpus
+    rivals = [trial for trial in ranked if trial.best and trial.best.placement.gpus == gpus]
+    plural = "s" if gpus > 1 else ""
+    if len(rivals) <= 1:
+        return f"the only type that does it with {gpus} GPU{plural} ({price}{dated})"
+    return f"best of {len(rivals)} types that do it with {gpus} GPU{plural} ({price}{dated})"
+
+
+def _market(candidate: Candidate) -> str:
+    placement, demand, study = candidate.placement, candidate.demand, candidate.study
+    market = placement.market.value
+    if candidate.workload.market is not None:
+        return f"market {market} is pinned"
+    if market == "spot":
+        saving = study.spot_saving(placement, candidate.settings.spot_evidence_days)
+        less = f", {saving.share:.0%} below on-demand (price of {saving.date})" if saving else ""
+        return f"spot: the work may be interrupted{less}"
+    if market == "capacity-block":
+        return "capacity block: not sold on demand, and a reservation is named"
+    if not demand.interruptible:
+        return "on-demand: " + ("users wait for it" if demand.user_facing else "not interruptible")
+    doubt = study.spot_doubt(placement, candidate.settings.spot_evidence_days)
+    return f"on-demand: {doubt}" if doubt else "on-demand: spot is hardly cheaper there"
+
+
+def _scaling(candidate: Candidate) -> Iterator[str]:
+    demand = candidate.demand
+    if not demand.is_service:
+        return
+    hours = f"traffic in {demand.duty:.0%} of the week"
+    if demand.scaling == "scale-to-zero":
+        yield f"scale to zero: {hours}, bursty, billed by the second; the first request waits for a start"
+    elif demand.scaling == "scheduled":
+        yield f"up on a schedule: {hours}"
+
+
+def _commitments(candidate: Candidate) -> Iterator[str]:
+    months = candidate.demand.months
+    for commitment in candidate.cost.commitments:
+        text = (
+            f"{commitment.price_type.value} at {usd(commitment.usd_per_hour)}/h pays off after"
+            f" {commitment.break_even_months:.1f} of {commitment.months} months"
+        )
+        if months is not None:
+            text += f"; declared horizon {months:g} months"
+        yield text

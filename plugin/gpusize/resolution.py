@@ -1,0 +1,126 @@
+"""What resolving gives: the plan, its runners-up, the rejections, and what would fit.
+
+What costs time and is not always asked for (reasons of rejected types, what would fit) is computed
+on first use; the answer is the same whenever it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import datetime
+
+    from gpusize.candidate import Candidate
+    from gpusize.constraints.reason import Reason
+    from gpusize.memory.result import Assumption, Fit
+    from gpusize.placement import Layout
+    from gpusize.pricing import Cost
+    from gpusize.timing import Timing
+    from gpusize.workload import Market, Workload
+    from gpusize_catalog.store import Catalog
+
+
+class Plan(NamedTuple):
+    """One way to run the workload that nothing speaks against."""
+
+    instance_type: str
+    gpu: str
+    nodes: int
+    layout: Layout
+    region: str
+    zones: tuple[str, ...]
+    """Zones that offer the type; the pinned one alone where one is pinned."""
+    market: Market
+    capacity_reservation: str | None
+    scaling: str
+    """fixed, scheduled or scale-to-zero."""
+    replicas: int
+    """Replicas that run while there is work."""
+    cost: Cost
+    fit: Fit
+    timing: Timing
+    reasons: tuple[str, ...]
+    """Why this one, a sentence each."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one replica that do work."""
+        return self.layout.gpus
+
+
+class Rejection:
+    """A type that was not taken; its reasons are worked out when asked."""
+
+    def __init__(
+        self,
+        instance_type: str,
+        layout: Layout | None,
+        market: Market | None,
+        reasons: Callable[[], tuple[Reason, ...]],
+    ) -> None:
+        """Keep how to find the reasons."""
+        self.instance_type = instance_type
+        self.layout = layout
+        self.market = market
+        self._reasons = reasons
+
+    @cached_property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why not, the worst first, in numbers."""
+        return self._reasons()
+
+
+class Parts(NamedTuple):
+    """How the costlier parts of a resolution are found."""
+
+    runners_up: Callable[[], tuple[Plan, ...]]
+    rejections: Callable[[], tuple[Rejection, ...]]
+    would_fit: Callable[[], tuple[str, ...]]
+
+
+class Resolution:
+    """The decision for one workload, with its reasons."""
+
+    def __init__(
+        self,
+        *,
+        workload_name: str,
+        workload: Workload,
+        plan: Plan | None,
+        candidate: Candidate | None,
+        assumptions: tuple[Assumption, ...],
+        catalog: Catalog,
+        gpusize_version: str,
+        today: datetime.date,
+        parts: Parts,
+    ) -> None:
+        """Keep the decision; the rest is found through `parts`."""
+        self.workload_name = workload_name
+        self.workload = workload
+        self.plan = plan
+        self.candidate = candidate
+        """What rules judge: the plan's placement, or the pinned one though it is poor."""
+        self.assumptions = assumptions
+        self.catalog_version = catalog.version
+        self.catalog_digest = catalog.digest
+        self.gpusize_version = gpusize_version
+        self.today = today
+        self._parts = parts
+
+    @cached_property
+    def runners_up(self) -> tuple[Plan, ...]:
+        """The next best plans, each on other GPUs or another number of them."""
+        return self._parts.runners_up()
+
+    @cached_property
+    def rejections(self) -> tuple[Rejection, ...]:
+        """Every other type that was considered, by name."""
+        return self._parts.rejections()
+
+    @cached_property
+    def would_fit(self) -> tuple[str, ...]:
+        """Where there is no plan: changes of the declaration that were tried and give one."""
+        return self._parts.would_fit()

@@ -1,0 +1,275 @@
+"""The search: every type, market and layout that a workload may get, judged and ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize.candidate import Candidate, Study, gpu_of
+from gpusize.constraints import CONSTRAINTS, MONEY, OFFER, SILICON, Constraint
+from gpusize.constraints.reason import Reason, Weight
+from gpusize.memory.result import Verdict
+from gpusize.placement import Layout, Pins, Placement, layouts
+from gpusize.workload import Market
+from gpusize_catalog.facts import Interconnect
+
+if TYPE_CHECKING:
+    from gpusize.candidate import Silicon
+    from gpusize_catalog.facts import Gpu, InstanceType
+
+SHARE_STEP = 0.10
+"""Layouts whose communication differs by less than this part of the time are equal; price decides."""
+UNKNOWN_SHARE = 99
+NEVER = 9
+"""Rank of a latency that cannot be judged."""
+_MONEY = tuple(rule for name, rule in MONEY.items() if name != "idle-gpus-on-node")
+_OFFER = tuple(OFFER.values())
+_SILICON = tuple(SILICON.values())
+
+Key = tuple[tuple[int, int], int, int, float, int, str, Layout]
+
+
+class Trial(NamedTuple):
+    """One instance type: its best way to do the work, or the ways that were tried."""
+
+    instance: InstanceType
+    best: Candidate | None
+    key: Key | None
+    tried: tuple[Candidate, ...]
+
+
+def blocks(reason: Reason) -> bool:
+    """Whether gpusize refuses to choose a placement for this reason."""
+    return reason.weight is not Weight.ADVICE or reason.name == "estimate-not-supported"
+
+
+def first_block(candidate: Candidate, table: Iterable[Constraint]) -> Reason | None:
+    """The first blocking reason that a table of constraints gives."""
+    for constraint in table:
+        for reason in constraint(candidate):
+            if blocks(reason):
+                return reason
+    return None
+
+
+def reasons_of(candidate: Candidate) -> tuple[Reason, ...]:
+    """Everything that all constraints say about a candidate."""
+    return tuple(reason for rule in CONSTRAINTS.values() for reason in rule(candidate))
+
+
+class Search:
+    """Walks the catalog for one study; what hosts of the same GPUs share is judged once."""
+
+    def __init__(self, study: Study) -> None:
+        """Read the pins of the workload."""
+        self.study = study
+        workload = study.workload
+        self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep)
+        self._silicon: dict[Silicon, Reason | None] = {}
+        self._layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
+        self._gpus: dict[str, Gpu] = {}
+
+    def types(self) -> list[InstanceType]:
+        """The pinned type, else every offered type, by id."""
+        catalog, workload = self.study.catalog, self.study.workload
+        if workload.instance_type is not None:
+            found = catalog.find_instance(workload.instance_type)
+            return [found] if found else []
+        offered = [catalog.find_instance(name) for name in catalog.offerings(workload.region)]
+        return sorted((instance for instance in offered if instance), key=lambda item: item.id)
+
+    def nodes(self, instance: InstanceType) -> int:
+        """Instances of one replica: as pinned, else as many as the pinned layout takes."""
+        pinned = self.study.workload.nodes_per_replica
+        if pinned is not None:
+            return pinned
+        pins = self.pins
+        needed = (pins.tp or 1) * (pins.pp or 1) * (pins.dp or 1)
+        return max(1, -(-needed // max(1, instance.gpus or 1)))
+
+    def candidates(self, instance: InstanceType, nodes: int) -> Iterator[Candidate]:
+        """One candidate per layout, in the market that suits the work."""
+        study = self.study
+        workload = study.workload
+        gpu = self._gpu(instance)
+        market = choose_market(study, instance)
+        for layout in self._layouts_of(instance, nodes):
+            yield Candidate(
+                study,
+                Placement(
+                    instance,
+                    gpu,
+                    nodes,
+                    layout,
+                    workload.region,
+                    market,
+                    workload.zone,
+                    workload.capacity_reservation,
+                ),
+            )
+
+    def _gpu(self, instance: InstanceType) -> Gpu:
+        key = instance.gpu_id or instance.id
+        found = self._gpus.get(key)
+        if found is None:
+            found = self._gpus[key] = gpu_of(instance, self.study.catalog)
+        return found
+
+    def _layouts_of(self, instance: InstanceType, nodes: int) -> tuple[Layout, ...]:
+        slow = instance.interconnect in (Interconnect.PCIE, Interconnect.OTHER)
+        key = (instance.gpus or 0, nodes, slow)
+        found = self._layouts.get(key)
+        if found is None:
+            walk = layouts(max(1, key[0]), nodes, self.study.shape, self.pins, stages_within=slow)
+            found = self._layouts[key] = tuple(walk)
+        return found
+
+    def trial(self, instance: InstanceType, nodes: int) -> Trial:
+        """Judge one type; a type that is not to be had is not sized."""
+        tried = tuple(self.candidates(instance, nodes))
+        best: Candidate | None = None
+        key: Key | None = None
+        if tried and first_block(tried[0], _OFFER) is None:
+            for candidate in tried:
+                if not self.feasible(candidate):
+                    continue
+                rank = rank_of(candidate)
+                if key is None or rank < key:
+                    best, key = candidate, rank
+        return Trial(instance, best, key, tried)
+
+    def feasible(self, candidate: Candidate) -> bool:
+        """Whether no error or warning concerns a candidate whose type is to be had."""
+        layout, placement = candidate.placement.layout, candidate.placement
+        if layout.gpus != placement.gpus:
+            return False
+        return self._silicon_block(candidate) is None and first_block(candidate, _MONEY) is None
+
+    def _silicon_block(self, candidate: Candidate) -> Reason | None:
+        key = candidate.silicon
+        if key not in self._silicon:
+            self._silicon[key] = first_block(candidate, _SILICON)
+        return self._silicon[key]
+
+
+def choose_market(study: Study, instance: InstanceType) -> Market:
+    """How the work buys this type: as pinned; spot for what may be interrupted, if it is cheaper.
+
+    A capacity block stands in where AWS sells the type no other way and a reservation is named.
+    """
+    workload = study.workload
+    if workload.market is not None:
+        return workload.market
+    if study.demand.interruptible and worth_spot(study, instance):
+        return Market.SPOT
+    reserved = workload.capacity_reservation is not None
+    if reserved and instance.on_demand_statement and "capacity-block" in instance.usage_classes:
+        return Market.CAPACITY_BLOCK
+    return Market.ON_DEMAND
+
+
+def worth_spot(study: Study, instance: InstanceType) -> bool:
+    """Whether the newest spot price is far enough below on-demand to be worth interruptions."""
+    workload, settings = study.workload, study.settings
+    probe = _probe(instance, workload.region, workload.zone)
+    saving = study.spot_saving(probe, settings.spot_evidence_days)
+    return saving is not None and saving.share >= settings.min_spot_discount
+
+
+def _probe(instance: InstanceType, region: str, zone: str | None) -> Placement:
+    no_gpu: Gpu = None  # type: ignore[assignment]  # prices do not look at it
+    return Placement(instance, no_gpu, 1, Layout(), region, Market.SPOT, zone)
+
+
+def rank_of(candidate: Candidate) -> Key:
+    """What candidates are compared by: smaller is better.
+
+    Latency met, fewest GPUs, least communication, price for the declared duration; then fewer
+    nodes and the name, so that the order is total.
+    """
+    placement = candidate.placement
+    share = candidate.timing.communication_share
+    cost = candidate.cost
+    price = next((sum_ for sum_ in (cost.total, cost.hourly) if sum_ is not None), inf)
+    return (
+        service_of(candidate),
+        placement.gpus,
+        UNKNOWN_SHARE if share is None else int(share / SHARE_STEP),
+        price,
+        placement.nodes,
+        placement.instance.id,
+        placement.layout,
+    )
+
+
+def service_of(candidate: Candidate) -> tuple[int, int]:
+    """How well users are served: no queue for the cache, and latency met, perhaps, or unknown."""
+    demand, timing = candidate.demand, candidate.timing
+    queues = 0
+    if not demand.tokens_declared:
+        held = candidate.fit.sequences_at(demand.prompt + demand.output)
+        queues = int(held is None or held < demand.concurrency)
+    late = max(
+        _late(demand.token_time, timing.token_seconds),
+        _late(demand.first_token_time, timing.prefill_seconds),
+    )
+    return queues, late
+
+
+def _late(target: float | None, seconds: float | None) -> int:
+    if target is None:
+        return 0
+    if seconds is None:
+        return NEVER
+    return int(seconds > target)
+
+
+def smaller_node(candidate: Candidate) -> Candidate | None:
+    """A smaller node of the same GPU that does the same work as well, the cheapest of the smallest.
+
+    None where copies (`dp`) are declared: then the larger node is what was asked for.
+    """
+    study, placement = candidate.study, candidate.placement
+    if study.workload.dp is not None or placement.nodes > 1:
+        return None
+    search = Search(study)
+    served = service_of(candidate)
+    found = []
+    for instance in _siblings(placement, study):
+        for layout in search._layouts_of(instance, 1):
+            other = Candidate(study, placement._replace(instance=instance, layout=layout))
+            if first_block(other, _OFFER) is None and search.feasible(other):
+                rank = rank_of(other)
+                if rank[0] <= served:
+                    found.append((rank[1:], other))
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _siblings(placement: Placement, study: Study) -> list[InstanceType]:
+    catalog, mine = study.catalog, placement.instance
+    offered = (catalog.find_instance(name) for name in catalog.offerings(placement.region))
+    return sorted(
+        (
+            other
+            for other in offered
+            if other
+            and other.gpu_id == mine.gpu_id
+            and other.partition == mine.partition
+            and 0 < (other.gpus or 0) < (mine.gpus or 0)
+        ),
+        key=lambda other: other.id,
+    )
+
+
+def badness(candidate: Candidate) -> tuple[int, int, float, str]:
+    """How far a candidate is from being a plan: fewest errors, fewest warnings, most margin."""
+    weights = [reason.weight for reason in reasons_of(candidate)]
+    margin = candidate.fit.margin
+    unknown = candidate.fit.verdict is Verdict.UNKNOWN
+    return (
+        weights.count(Weight.ERROR),
+        weights.count(Weight.WARN) + int(unknown),
+        -(margin if margin is not None else -inf),
+        str(candidate.placement.layout),
+    )

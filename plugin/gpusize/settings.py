@@ -1,0 +1,30 @@
+"""What a team may change about how gpusize decides, with the defaults and why they are so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpusize_catalog.units import GIB
+
+
+class ResolveSettings(NamedTuple):
+    """Limits of the resolver and of the constraints it shares with the rules."""
+
+    max_spot_age_days: int = 90
+    """A spot price older than this is no reason to blame an on-demand choice."""
+    spot_evidence_days: int = 365
+    """A spot price up to this age still lets gpusize choose spot for work that may be interrupted:
+    spot is never dearer than on-demand, so a stale price costs nothing but the discount."""
+    min_spot_discount: float = 0.30
+    """Below this share of the on-demand price spot is not worth its interruptions."""
+    max_communication_share: float = 1 / 3
+    """More of the engine's time than this spent between GPUs without NVLink is a poor layout."""
+    low_duty: float = 0.30
+    """A service busy for less of the week than this should not be up all week."""
+    min_host_bytes: int = 12 * GIB
+    """Host memory below which gpusize chooses no type itself: system, engine and one shard of
+    weights (5 GB in most checkpoints) while it loads."""
+    max_nodes: int = 4
+    """Instances of one replica that gpusize considers by itself."""
+    runners_up: int = 4
+    """Alternatives in an answer."""
