@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.harness import Workshop, require_engine, shared_environ
+from tests.engine.harness import Workshop, shared_environ
+from tools.engine.find import Engine, find_engine
 
 HERE = Path(__file__).parent
 
@@ -21,13 +22,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def engine_environ(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Return the environment in which `pulumi` runs; in CI a missing engine is a failure."""
-    engine, missing = require_engine()
-    if engine is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
+def engine() -> Engine:
+    """Return the engine; in CI a missing one is a failure, elsewhere a reason to skip."""
+    found = find_engine()
+    if found is None:
+        missing = "no Pulumi engine: run `make setup`"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    return found
+
+
+@pytest.fixture(scope="session")
+def engine_environ(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """Return the environment in which `pulumi` runs."""
     return shared_environ(engine, tmp_path_factory.mktemp("pulumi"))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from tools.engine.environment import engine_environ, mirror, use_fake_aws
-from tools.engine.find import ROOT, Engine, find_engine
+from tools.engine.find import ROOT, Engine
 
 STACK = "dev"
 POLICIES = ROOT / "policies"
@@ -314,12 +314,6 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write files, their text dedented."""
     for name, text in files.items():
         (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
-
-
-def require_engine() -> tuple[Engine | None, str]:
-    """Find the engine, or say what is missing."""
-    engine = find_engine()
-    return engine, "" if engine else "no Pulumi engine: run `make setup`"
 
 
 def shared_environ(engine: Engine, folder: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.harness import Workshop
+from tests.engine.harness import ROOT, Workshop, write_files
+from tools.engine.preview import Story, preview
 
 INSTANCE = """
 resources:
@@ -269,3 +271,24 @@ def test_children_end_with_a_killed_engine(workshop, tmp_path):
     running.wait()
 
     assert wait_until(lambda: not living(workshop.environ)), living(workshop.environ)
+
+
+def test_make_preview_runs_a_copy_and_leaves_nothing_behind(tmp_path, capsys, engine):
+    root = tmp_path / "clone"
+    for name in (".venv", "tests", "tools"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).symlink_to(ROOT / name)
+    runtime = {"name": "python", "options": {"toolchain": "pip", "virtualenv": "../.venv"}}
+    pack = {"PulumiPolicy.yaml": json.dumps({"runtime": runtime}), "__main__.py": FAILING_PACK}
+    example = {"Pulumi.yaml": f"name: app\nruntime: yaml\n{INSTANCE}"}
+    for folder, files in {"policies": pack, "examples/toy": example}.items():
+        (root / folder).mkdir(parents=True)
+        write_files(root / folder, files)
+
+    assert preview(Story("toy", passes=False), engine, root) == ""
+    assert "should pass" in preview(Story("toy", passes=True), engine, root)
+
+    shown = capsys.readouterr().out
+    assert "(local: ../../policies)" in shown
+    assert "tell  (aws:ec2:Instance: node)" in shown
+    assert [file.name for file in (root / "examples" / "toy").iterdir()] == ["Pulumi.yaml"]

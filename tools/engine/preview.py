@@ -55,7 +55,8 @@ STORIES = (Story("chat-8b-l4", passes=True), Story("chat-70b-pinned", passes=Fal
 
 def stream(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> tuple[int, str]:
     """Run a command, showing its output as it comes; return its exit code and that output."""
-    process = subprocess.Popen(
+    lines = []
+    with subprocess.Popen(
         command,
         cwd=folder,
         env=dict(environ),
@@ -63,13 +64,12 @@ def stream(command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        lines.append(line)
-    return process.wait(), "".join(lines)
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return process.returncode, "".join(lines)
 
 
 def preview(story: Story, engine: Engine, root: Path = ROOT) -> str:

@@ -18,7 +18,7 @@ import grpc
 from pulumi.runtime.proto import analyzer_pb2
 
 from tools.engine.host.interpreter import Interpreter, StartError
-from tools.engine.host.processes import Children, Process, pump
+from tools.engine.host.processes import Children, pump
 
 # Pulumi's own limit: one message may hold the whole stack.
 MESSAGE_BYTES = 400 * 1024 * 1024
@@ -81,23 +81,22 @@ class PackProcess:
 
         errors = pump(self.child.stderr, heard)
         line = self.child.stdout.readline()
-        if not line:
-            errors.join()
-            raise StartError(self._epitaph(self.child, folder))
         try:
+            if not line:
+                errors.join()
+                raise StartError(self._epitaph(folder))
             self.port = parse_port(line, folder)
         except StartError:
             children.stop(self.child)
+            self.child.stdout.close()
             raise
         pump(self.child.stdout, lambda line: emit("stdout", line))
         self.channel = grpc.insecure_channel(f"127.0.0.1:{self.port}", options=CHANNEL_OPTIONS)
 
-    def _epitaph(self, child: Process, folder: Path) -> str:
+    def _epitaph(self, folder: Path) -> str:
         words = b"".join(self._last_words).decode(errors="replace").strip()
-        code = child.wait()
-        self._children.stop(child)
-        text = f"the policy pack in {folder} ended with exit code {code} before it served"
-        return f"{text}: {words}" if words else text
+        text = f"the policy pack in {folder} ended with exit code {self.child.wait()}"
+        return f"{text} before it served" + (f": {words}" if words else "")
 
     def call(self, method: str, request: bytes) -> bytes:
         """Pass one call to the pack, undecoded."""

@@ -50,6 +50,11 @@ class Children:
             self._running.add(child)
         return child
 
+    def running(self) -> list[Process]:
+        """Return the processes that were started and not stopped."""
+        with self._lock:
+            return list(self._running)
+
     def stop(self, child: Process) -> None:
         """End a process, if it still runs."""
         with self._lock:
@@ -61,17 +66,17 @@ class Children:
         """End every process, and start none from now on."""
         with self._lock:
             self._closed = True
-            running = list(self._running)
-        for child in running:
+        for child in self.running():
             self.stop(child)
 
 
 def pump(stream: IO[bytes], emit: Callable[[bytes], None]) -> threading.Thread:
-    """Hand on every line of a stream, from a thread of its own."""
+    """Hand on every line of a stream to its end, from a thread of its own."""
 
     def run() -> None:
-        for line in iter(stream.readline, b""):
-            emit(line)
+        with stream:
+            for line in iter(stream.readline, b""):
+                emit(line)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
