@@ -332,6 +332,18 @@ class ModelFacts(NamedTuple):
     params_method: str
     source: str
     notes: str
+    q_lora_rank: int | None = None
+    """Width of the compressed query of latent attention; None: not compressed, or not found."""
+    full_kv_heads: int | None = None
+    """Key heads of the full layers, where they differ from those of the window layers."""
+    full_head_dim: int | None = None
+    """Width of one head of the full layers, where it differs from that of the window layers."""
+    state_elements: int | None = None
+    """Numbers of recurrent state of one linear or Mamba layer per sequence."""
+    conv_elements: int | None = None
+    """Numbers of convolution state of one linear or Mamba layer per sequence."""
+    encoder_positions: int | None = None
+    """Positions of the encoder that one cross-attention layer keeps per sequence."""
 
 
 class ModelAlias(NamedTuple):

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+LONGEST_SHOWN = 80
+"""Characters of a user's word that a message repeats."""
+
+
+def shown(word: str) -> str:
+    """Return a user's word for a message: quoted, on one line, cut when long."""
+    cut = word if len(word) <= LONGEST_SHOWN else word[:LONGEST_SHOWN] + "…"
+    return repr(cut)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

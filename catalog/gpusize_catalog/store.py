@@ -27,16 +27,13 @@ from gpusize_catalog.facts import (
     StoragePrice,
     UltraServer,
 )
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, shown
 from gpusize_catalog.rows import DATA, Groups, cells, shipped_groups
 from gpusize_catalog.table import Table
 
 Row = TypeVar("Row")
 
 EVERYWHERE = "*"
-MOST_SUGGESTIONS = 3
-CLOSENESS = 0.6
-"""Least similarity (0 to 1) of a suggested word; difflib's own default."""
 
 
 def load(overlays: Sequence[Path] = ()) -> Catalog:
@@ -270,11 +267,9 @@ class Catalog:
 
     def suggest(self, table: str, word: str) -> tuple[str, ...]:
         """Return at most three ids of a table that look like a word: "did you mean"."""
-        from difflib import get_close_matches
+        from gpusize_catalog.spelling import close_words
 
-        known = {name.lower(): name for name in self._known(table)}
-        close = get_close_matches(word.lower(), known, MOST_SUGGESTIONS, CLOSENESS)
-        return tuple(known[name] for name in close)
+        return close_words(word, self._known(table))
 
     def search(self, words: str) -> list[tuple[str, str, str]]:
         """Return (table, id, one-line summary) of every row that holds all the words."""
@@ -337,16 +332,6 @@ def covers(patterns: str, region: str) -> bool:
     if f"!{region}" in words:
         return False
     return any(region.startswith(word[:-1]) for word in words if word.endswith(EVERYWHERE))
-
-
-LONGEST_SHOWN = 80
-"""Characters of a user's word that a message repeats."""
-
-
-def shown(word: str) -> str:
-    """Return a user's word for a message: quoted, on one line, cut when long."""
-    cut = word if len(word) <= LONGEST_SHOWN else word[:LONGEST_SHOWN] + "…"
-    return repr(cut)
 
 
 def _date_of(price: Price) -> str:

@@ -178,6 +178,7 @@ MODELS = Table(
     facts.ModelFacts,
     ("id",),
     columns_of(facts.ModelFacts),
+    references={"native_format": ("formats",)},
 )
 
 MODEL_ALIASES = Table(
