@@ -1,3 +1,5 @@
+"""Entry point of the plugin, started by the engine."""
+
 from gpusize.host import serve
 
 serve()

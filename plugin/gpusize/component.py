@@ -14,6 +14,7 @@ import pulumi
 from gpusize import launch
 from gpusize.decision import Decision, decide, surroundings
 from gpusize.inputs import Given, combine, separate
+from gpusize.project import project_folder
 from gpusize.schema import ANSWERS, COMPONENT, PACKAGE
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import GpuSizeError, Problem
@@ -110,9 +111,7 @@ class GpuWorkload(pulumi.ComponentResource):
             version = template.latest_version.apply(_version)
             described = launch.instance(decision, given.wiring, template.id, version)
             instances = [
-                pulumi.CustomResource(
-                    launch.INSTANCE, f"{self._name}-{index}", described, options
-                )
+                pulumi.CustomResource(launch.INSTANCE, f"{self._name}-{index}", described, options)
                 for index in range(decision.answers["nodes"])
             ]
             self.instance_ids = pulumi.Output.all(*(one.id for one in instances))
@@ -129,9 +128,7 @@ class _LaunchTemplate(pulumi.CustomResource):
         self, name: str, properties: Mapping[str, Any], opts: pulumi.ResourceOptions
     ) -> None:
         # A key without a value asks the SDK for the output of that name.
-        super().__init__(
-            launch.LAUNCH_TEMPLATE, name, {**properties, "latestVersion": None}, opts
-        )
+        super().__init__(launch.LAUNCH_TEMPLATE, name, {**properties, "latestVersion": None}, opts)
         self.latest_version = getattr(self, "latestVersion")  # noqa: B009
 
 
@@ -162,7 +159,7 @@ def _decide(name: str, args: object) -> tuple[Given, Decision]:
     config = pulumi.Config(PACKAGE)
     given, workload = read(name, args)
     try:
-        around = surroundings(Path.cwd(), {key: config.get(key) for key in SETTINGS})
+        around = surroundings(project_folder(Path.cwd()), {key: config.get(key) for key in SETTINGS})
         return given, decide(name, workload, around)
     except GpuSizeError as error:
         raise WorkloadError(name, "cannot be decided", error.problems) from None

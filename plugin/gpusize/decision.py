@@ -1,4 +1,4 @@
-"""One decision as the Pulumi shells need it: a declaration resolved beside a program, as plain data.
+"""One decision as the Pulumi shells need it: a declaration resolved, as plain data.
 
 The lock holds: where `gpusize.lock` has a decision for the same declaration, that one is taken, and
 what a newer catalog would do instead is only told.
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LOCK_FILE = "gpusize.lock"
 GIB_DIGITS = 3
 """Digits of GiB in answers: a megabyte, far below the error of any estimate."""
+COUNT_DIGITS = 2
+MOST_REASONS = 5
+"""Reasons that are told where there is no plan: dozens of types may each have theirs."""
 USD_DIGITS = 4
 """Digits of USD in answers: what price lists carry."""
 
@@ -72,15 +75,15 @@ def surroundings(folder: Path, settings: Mapping[str, str | None]) -> Surroundin
         try:
             today = datetime.date.fromisoformat(day)
         except ValueError:
-            problems.append(
-                Problem("gpusize:today", "is not a date", "write it as YYYY-MM-DD")
-            )
+            problems.append(Problem("gpusize:today", "is not a date", "write it as YYYY-MM-DD"))
     overlays = tuple(folder / part.strip() for part in (settings.get("catalog") or "").split(","))
     if not (settings.get("catalog") or "").strip():
         overlays = ()
-    for overlay in overlays:
-        if not overlay.is_dir():
-            problems.append(Problem("gpusize:catalog", f"there is no folder {overlay}"))
+    problems += (
+        Problem("gpusize:catalog", f"there is no folder {overlay}")
+        for overlay in overlays
+        if not overlay.is_dir()
+    )
     if problems:
         raise GpuSizeError(problems)
     return Surroundings(folder, today, overlays, folder / (settings.get("lock") or LOCK_FILE))
@@ -106,7 +109,7 @@ def fit_answers(fit: Fit) -> dict[str, Any]:
             "marginGib": _gib(fit.margin),
             "bandGib": _gib(fit.band),
             "kvPoolGib": _gib(fit.kv_pool),
-            "sequences": fit.sequences,
+            "sequences": None if fit.sequences is None else round(fit.sequences, COUNT_DIGITS),
             "longestContext": fit.longest_context,
             "termsGib": {term.value: _gib(size) for term, size in fit.terms} or None,
         }
@@ -179,5 +182,11 @@ def _poor(resolution: Resolution) -> dict[str, Any]:
 
 
 def _why_not(resolution: Resolution) -> list[str]:
-    reasons = [reason.text for rejection in resolution.rejections for reason in rejection.reasons]
-    return list(dict.fromkeys([*reasons, *resolution.would_fit]))
+    """Say what speaks against the pinned placement, or in general, and what would fit."""
+    rejections = resolution.rejections
+    if resolution.candidate is not None:
+        pinned = resolution.candidate.placement.instance.id
+        rejections = tuple(one for one in rejections if one.instance_type == pinned)
+    reasons = [reason.text for rejection in rejections for reason in rejection.reasons]
+    told = list(dict.fromkeys(reasons))[:MOST_REASONS]
+    return [*told, *(f"would fit: {change}" for change in resolution.would_fit)]

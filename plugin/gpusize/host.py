@@ -17,6 +17,7 @@ from gpusize import __version__
 from gpusize.component import GpuWorkload, WorkloadError, is_deferred, read
 from gpusize.decision import decide, surroundings
 from gpusize.inputs import SWITCHES, WIRING, camel, deferred
+from gpusize.project import project_folder
 from gpusize.schema import COMPONENT, QUESTION, RESOLVE, SCHEMA_FILE
 from gpusize_catalog.problems import GpuSizeError, Problem
 
@@ -73,7 +74,7 @@ def _resolve(question: Mapping[str, Any], declaration: Mapping[str, Any]) -> dic
     if problems:
         raise GpuSizeError(problems)
     _, workload = read(name, declaration)
-    around = surroundings(Path.cwd(), {"today": question.get("today")})
+    around = surroundings(project_folder(Path.cwd()), {"today": question.get("today")})
     return decide(name, workload, around).answers
 
 
@@ -103,9 +104,7 @@ def _reason(problem: Problem) -> str:
     return f"{problem.message} ({problem.fix})" if problem.fix else problem.message
 
 
-def _property_errors(
-    summary: str, entries: list[tuple[str, str]]
-) -> pulumi.InputPropertiesError:
+def _property_errors(summary: str, entries: list[tuple[str, str]]) -> pulumi.InputPropertiesError:
     details: list[InputPropertyErrorDetails] = [
         {"property_path": path, "reason": reason} for path, reason in entries
     ]

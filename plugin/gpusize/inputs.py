@@ -8,7 +8,7 @@ passed on unread and never repeated in a message.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpusize_catalog.problems import GpuSizeError, Problem
 
@@ -87,7 +87,7 @@ def separate(raw: object, is_deferred: IsDeferred) -> tuple[Given, tuple[Problem
     return given, tuple(problems)
 
 
-def deferred(raw: Mapping[object, object], is_deferred: IsDeferred) -> tuple[str, ...]:
+def deferred(raw: Mapping[Any, object], is_deferred: IsDeferred) -> tuple[str, ...]:
     """Name the sizing inputs whose value is not known or secret, as property paths."""
     return tuple(
         path
@@ -159,9 +159,7 @@ def _switch(
     return False
 
 
-def _wiring_problems(
-    wiring: Mapping[str, object], is_deferred: IsDeferred
-) -> Iterator[Problem]:
+def _wiring_problems(wiring: Mapping[str, object], is_deferred: IsDeferred) -> Iterator[Problem]:
     for name, value in wiring.items():
         if is_deferred(value):
             continue

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusize.inputs import LISTS, SWITCHES, WIRING
 from gpusize import __version__
+from gpusize.inputs import LISTS, SWITCHES, WIRING
 
 Json = dict[str, Any]
 
@@ -41,6 +41,9 @@ NUMBER: Json = {"type": "number"}
 WHOLE: Json = {"type": "integer"}
 YES_NO: Json = {"type": "boolean"}
 TEXTS: Json = {"type": "array", "items": TEXT}
+
+SHORT_FORMS: tuple[tuple[Json, object], ...] = ((TEXT, "name"), (NUMBER, 1))
+"""Types that may stand in place of a group, with a sample that such a group would expand."""
 
 LAYOUT: dict[str, tuple[Json, str]] = {
     "tp": (WHOLE, "Tensor parallel size: shards of each layer."),
@@ -224,7 +227,7 @@ def _field(field: Json) -> Json:
 def _plain_type(schema: Json) -> Json:
     """Turn the type of one field into a plain type of Pulumi's schema."""
     if "$ref" in schema:
-        return {"$ref": f"#/types/{PACKAGE}:index:{schema['$ref'].rsplit('/', 1)[1]}", "plain": True}
+        return _reference(schema["$ref"].rsplit("/", 1)[1])
     for keyword in ("anyOf", "oneOf", "allOf"):
         if keyword in schema:
             return _choice([part for part in schema[keyword] if part.get("type") != "null"])
@@ -238,6 +241,19 @@ def _plain_type(schema: Json) -> Json:
     kind = schema["type"]
     converted = convert[kind](schema) if kind in convert else {"type": kind}
     return {**converted, "plain": True}
+
+
+def _reference(name: str) -> Json:
+    """Refer to a type; a group with a short form may be given by it as well."""
+    from gpusize import workload as vocabulary
+
+    reference = {"$ref": f"#/types/{PACKAGE}:index:{name}", "plain": True}
+    expand = getattr(getattr(vocabulary, name), "expand", None)
+    if expand is None:
+        return reference
+    short = [kind for kind, sample in SHORT_FORMS if expand(sample) != sample]
+    forms = [{**kind, "plain": True} for kind in short]
+    return {"oneOf": [*forms, reference], "plain": True} if forms else reference
 
 
 def _choice(parts: list[Json]) -> Json:
@@ -258,8 +274,8 @@ def _sentences(field: Json) -> str:
     if limits:
         words.append(f"Must be {' and '.join(dict.fromkeys(limits))}.")
     default = field.get("default")
-    if default not in (None, {}, [], ()):
-        words.append(f"Default: {_number(default) if default is not True else 'true'}.")
+    if isinstance(default, (str, int, float)):
+        words.append(f"Default: {_number(default)}.")
     return " ".join(filter(None, words))
 
 

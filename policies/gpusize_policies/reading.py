@@ -171,11 +171,8 @@ def _reservation(props: Props) -> Value:
 
 
 def _first(*values: Value) -> Value:
-    """Return the first value that is there; an unknown one counts, unless a later one is there."""
-    there = [value for value in values if value.known and value.value is not None]
-    if there:
-        return there[0]
-    return next((value for value in values if not value.known), ABSENT)
+    """Return the first value that is there or may be there."""
+    return next((value for value in values if not value.known or value.value is not None), ABSENT)
 
 
 def _instance(props: Props) -> Selection:
@@ -204,15 +201,14 @@ def _launch_template(props: Props) -> Selection:
 
 
 def _launched_tags(props: Props) -> Iterator[Value]:
-    """The tags of what a template launches, of instances before those of volumes."""
+    """The tag on the instances that a template launches, then that of what it may launch."""
     specifications, complete = props.items("tagSpecifications")
-    kinds: list[tuple[bool, Value]] = []
-    for specification in specifications:
-        inner = Props(specification.value)
-        kind = inner.get("resourceType").text
-        kinds.append((kind != "instance", _tag(inner, "tags")))
-    yield from (tag for _, tag in sorted(kinds, key=lambda kind: kind[0]))
-    if not complete:
+    readers = [Props(specification.value) for specification in specifications]
+    kinds = [reader.get("resourceType") for reader in readers]
+    for reader, kind in zip(readers, kinds, strict=True):
+        if kind.text == "instance":
+            yield _tag(reader, "tags")
+    if not complete or not all(kind.known for kind in kinds):
         yield UNKNOWN
 
 

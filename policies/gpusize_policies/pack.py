@@ -1,0 +1,334 @@
+"""The Pulumi policy pack: every rule under its own policy name, judged once for each resource.
+
+Pulumi's SDK decodes every property again for each policy, which many rules cannot afford. So its
+servicer is given an `Analyze` of ours that looks at the type first, decodes once and reports under
+each rule's name. That servicer is a private class: where it is missing or looks different, the same
+policies run the public way (see docs/adr).
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_policy
+from pulumi.runtime import proto
+from pulumi_policy import policy as sdk
+
+from gpusize_policies.decode import decode, may_point, text_of
+from gpusize_policies.finding import Finding, Severity
+from gpusize_policies.reading import Props, Value
+from gpusize_policies.registry import RULES
+from gpusize_policies.rule import Rule
+from gpusize_policies.session import COMPONENT, KINDS, TEMPLATE, Seen, Session
+from gpusize_policies.setup import (
+    SETTINGS_FILE,
+    SETTINGS_POLICY,
+    STACK_KEYS,
+    Setup,
+    Stack,
+    configure,
+    find_folder,
+    set_up,
+    starts,
+)
+
+NAME = "gpusize"
+STACK_TYPE = "pulumi:pulumi:Stack"
+
+LEVELS: dict[Severity | None, pulumi_policy.EnforcementLevel] = {
+    Severity.ERROR: pulumi_policy.EnforcementLevel.MANDATORY,
+    Severity.WARN: pulumi_policy.EnforcementLevel.ADVISORY,
+    Severity.ADVICE: pulumi_policy.EnforcementLevel.ADVISORY,
+    None: pulumi_policy.EnforcementLevel.DISABLED,
+}
+SEVERITIES = {
+    Severity.ERROR: pulumi_policy.Severity.HIGH,
+    Severity.WARN: pulumi_policy.Severity.MEDIUM,
+    Severity.ADVICE: pulumi_policy.Severity.LOW,
+}
+SERVICER = "_PolicyAnalyzerServicer"
+"""The SDK's private class that answers the engine."""
+NEEDED = ("_get_enforcement_level", "_create_report_violation")
+"""Methods of it that ours rests on."""
+
+
+class Judge:
+    """One run of the pack: its setup, its session, and what it told already."""
+
+    def __init__(self, stack: Stack, setup: Setup) -> None:
+        """Judge by this setup until a configuration comes."""
+        self.stack = stack
+        self.announced = setup
+        self.use(setup)
+
+    def use(self, setup: Setup) -> None:
+        """Judge by another setup, from a fresh session."""
+        self.setup = setup
+        self.session = Session(setup.judging)
+
+    def configure(self, names: Sequence[str], config: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take in what `--policy-pack-config` says, levels aside."""
+        file = config.get(SETTINGS_POLICY, {}).get(SETTINGS_FILE)
+        setup = self.announced
+        if isinstance(file, str):
+            setup = set_up(self.stack, setup.run.folder, file)
+        self.use(configure(setup, names, config))
+
+    def resource(self, seen: Seen) -> Iterator[tuple[str, str]]:
+        """Judge a resource: policy names with messages. Nothing that goes wrong escapes."""
+        if seen.type == STACK_TYPE:
+            problems = [*self.setup.problems, *self.session.problems]
+            yield from ((SETTINGS_POLICY, str(problem)) for problem in problems)
+        elif seen.type in KINDS:
+            yield from self._guarded(lambda: self.session.judge(seen))
+
+    def stack_findings(self, resources: Sequence[Seen]) -> Iterator[tuple[str, str, str]]:
+        """Judge what had to wait for the whole stack: URNs, policy names, messages."""
+        by_urn: dict[str, list[Finding]] = {}
+
+        def finish() -> Sequence[Finding]:
+            for urn, finding in self.session.finish(resources):
+                by_urn.setdefault(urn, []).append(finding)
+            return ()
+
+        yield from (("", *failure) for failure in self._guarded(finish))
+        for urn, findings in by_urn.items():
+            yield from ((urn, finding.name, finding.message) for finding in findings)
+
+    @staticmethod
+    def _guarded(judge: Callable[[], Sequence[Finding]]) -> Iterator[tuple[str, str]]:
+        try:
+            yield from ((finding.name, finding.message) for finding in judge())
+        except Exception as error:
+            # The text of an exception may hold a user's values; where it came from may not.
+            frames = traceback.extract_tb(error.__traceback__)
+            where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+            yield (
+                SETTINGS_POLICY,
+                f"gpusize could not judge this ({type(error).__name__} at {where}); "
+                "report it with the declaration",
+            )
+
+
+class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackValidationPolicy):
+    """One rule as a policy of resources and of the stack.
+
+    Its `validate` is the public way. It asks the judge as often as the SDK does; equal questions
+    are answered once.
+    """
+
+    def __init__(self, judge: Judge, name: str, description: str, **options: Any) -> None:
+        """Report what the judge says under this name."""
+        self.judge = judge
+        pulumi_policy.ResourceValidationPolicy.__init__(self, name, description, **options)
+
+    def validate(self, args: Any, report_violation: Any) -> None:
+        """Report one rule's findings on a resource, or on what waited for the whole stack."""
+        if isinstance(args, pulumi_policy.StackValidationArgs):
+            resources = [_seen_proxy(one) for one in args.resources if one.resource_type in KINDS]
+            for urn, name, message in self.judge.stack_findings(resources):
+                if name == self.name:
+                    report_violation(message, urn)
+            return
+        if args.resource_type in KINDS or args.resource_type == STACK_TYPE:
+            for name, message in self.judge.resource(_seen_proxy(args)):
+                if name == self.name:
+                    report_violation(message, None)
+
+
+def _seen_proxy(resource: Any) -> Seen:
+    """Read what the SDK hands to a policy."""
+    parent = getattr(resource, "parent", None)
+    provider = resource.provider.props if resource.provider else None
+    depends = getattr(resource, "property_dependencies", {})
+    return Seen(
+        type=resource.resource_type,
+        name=resource.name,
+        urn=resource.urn,
+        props=resource.props,
+        parent=parent.urn if parent is not None else resource.opts.parent or "",
+        provider_region=Props(provider).own("region") if provider is not None else Value(),
+        sources={key: tuple(one.urn for one in ones) for key, ones in depends.items()},
+    )
+
+
+def _seen_wire(resource: Any, parent: str, sources: Mapping[str, Sequence[str]] = {}) -> Seen:
+    """Read what the engine sends, decoded once."""
+    region = text_of(resource.provider.properties, "region")
+    return Seen(
+        type=resource.type,
+        name=resource.name,
+        urn=resource.urn,
+        props=decode(resource.properties),
+        parent=parent,
+        provider_region=Props({"region": region}).own("region"),
+        sources=sources,
+    )
+
+
+def _concerns(resource: Any) -> bool:
+    """Tell from the raw message whether a resource can be judged at all."""
+    if resource.type not in KINDS:
+        return False
+    return resource.type == COMPONENT or may_point(resource.properties)
+
+
+def policies(judge: Judge) -> list[RulePolicy]:
+    """Make a policy of every rule, and one for the settings themselves."""
+    return [_settings_policy(judge), *(_rule_policy(judge, rule) for rule in RULES)]
+
+
+def _settings_policy(judge: Judge) -> RulePolicy:
+    text = "Path of the settings file, relative to the program."
+    return RulePolicy(
+        judge,
+        SETTINGS_POLICY,
+        "The settings and declarations that gpusize works with can be used.",
+        enforcement_level=pulumi_policy.EnforcementLevel.MANDATORY,
+        severity=pulumi_policy.Severity.HIGH,
+        config_schema=pulumi_policy.PolicyConfigSchema(
+            {SETTINGS_FILE: {"type": "string", "description": text}}
+        ),
+    )
+
+
+def _rule_policy(judge: Judge, rule: Rule) -> RulePolicy:
+    return RulePolicy(
+        judge,
+        rule.name,
+        rule.summary,
+        enforcement_level=LEVELS[judge.setup.level_of(rule)],
+        severity=SEVERITIES[rule.severity],
+        display_name=f"{rule.code} {rule.name}",
+        tags=[rule.code, rule.topic],
+        remediation_steps=rule.section("Fix") or None,
+        config_schema=_config_schema(rule),
+    )
+
+
+def _config_schema(rule: Rule) -> pulumi_policy.PolicyConfigSchema | None:
+    """Describe the thresholds that a rule reads; no defaults, the settings file has those."""
+    if not rule.parameters:
+        return None
+    from gpusize_policies.settings import schema
+
+    described = schema()["properties"]
+    thresholds = described["parameters"]["properties"]
+    found = {name: thresholds.get(name) or described[name] for name in rule.parameters}
+    return pulumi_policy.PolicyConfigSchema(
+        {
+            name: {key: value for key, value in one.items() if key != "default"}
+            for name, one in found.items()
+        }
+    )
+
+
+class Servicer:
+    """The hot calls of the protocol, answered at once; the rest is the SDK's.
+
+    Mixed into the SDK's servicer by `fast_servicer`; the names are those of the protocol.
+    """
+
+    judge: Judge
+    policies: Mapping[str, RulePolicy]
+
+    def Configure(self, request: Any, context: Any) -> Any:
+        """Take in levels the SDK's way, and the rest for the pack as a whole."""
+        from google.protobuf import json_format
+
+        config = {
+            name: json_format.MessageToDict(one.properties)
+            for name, one in request.policyConfig.items()
+        }
+        self.judge.configure(tuple(self.policies), config)
+        return super().Configure(request, context)  # type: ignore[misc]
+
+    def Analyze(self, request: Any, _context: Any) -> Any:
+        """Judge one resource."""
+        response = proto.AnalyzeResponse()
+        if request.type == STACK_TYPE or _concerns(request):
+            seen = _seen_wire(request, request.options.parent)
+            for name, message in self.judge.resource(seen):
+                self.say(response, name, message)
+        return response
+
+    def AnalyzeStack(self, request: Any, _context: Any) -> Any:
+        """Judge what had to wait for the whole stack."""
+        response = proto.AnalyzeResponse()
+        resources = list(_waiting(request.resources, self.judge.session))
+        for urn, name, message in self.judge.stack_findings(resources):
+            self.say(response, name, message, urn)
+        return response
+
+    def Remediate(self, _request: Any, _context: Any) -> Any:
+        """Change nothing: no policy of the pack does, so nothing needs decoding."""
+        return proto.RemediateResponse()
+
+    def say(self, response: Any, name: str, message: str, urn: str | None = None) -> None:
+        """Report under a policy's name and level, unless it is disabled."""
+        policy = self.policies[name]
+        level = self._get_enforcement_level(policy)  # type: ignore[attr-defined]
+        if level is pulumi_policy.EnforcementLevel.DISABLED:
+            return
+        if level is pulumi_policy.EnforcementLevel.REMEDIATE:
+            level = pulumi_policy.EnforcementLevel.MANDATORY
+        report = self._create_report_violation(  # type: ignore[attr-defined]
+            response, policy.name, policy.description, level, policy.severity
+        )
+        report(message, urn)
+
+
+def fast_servicer(base: Any, judge: Judge, policies: Sequence[RulePolicy]) -> Any:
+    """Derive a servicer that decodes and judges once; None when the SDK's is not as expected."""
+    if not isinstance(base, type) or not all(hasattr(base, method) for method in NEEDED):
+        return None
+    fields = {"judge": judge, "policies": {policy.name: policy for policy in policies}}
+    return type("GpusizeServicer", (Servicer, base), fields)
+
+
+def _waiting(resources: Sequence[Any], session: Session) -> Iterator[Seen]:
+    """Decode those resources of a stack that wait for their judgement, and what they rest on."""
+    by_urn = {one.urn: one for one in resources if one.type in KINDS}
+    for one in by_urn.values():
+        if not _concerns(one) or not session.waits(one.urn):
+            continue
+        sources = {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
+        yield _seen_wire(one, one.parent, sources)
+        if one.type != COMPONENT:
+            for urn in sources.get(TEMPLATE, ()):
+                if urn in by_urn:
+                    yield _seen_wire(by_urn[urn], by_urn[urn].parent)
+
+
+def serve() -> None:
+    """Serve the engine that started this process, until it ends."""
+    stack = _stack()
+    judge = Judge(stack, set_up(stack, find_folder(stack.project, starts(os.environ))))
+    own = policies(judge)
+    servicer = fast_servicer(getattr(sdk, SERVICER, None), judge, own)
+    if servicer is not None:
+        setattr(sdk, SERVICER, servicer)
+    pulumi_policy.PolicyPack(
+        NAME,
+        policies=list(own),
+        enforcement_level=pulumi_policy.EnforcementLevel.ADVISORY,
+    )
+
+
+def _stack() -> Stack:
+    """Read what the language host told of the stack; a state file has none."""
+    if "PULUMI_PROJECT" not in os.environ:
+        return Stack(region=_environment_region())
+    own = pulumi.Config("gpusize")
+    values = {key: value for key in STACK_KEYS if (value := own.get(key)) is not None}
+    region = pulumi.Config("aws").get("region") or _environment_region()
+    return Stack(pulumi.get_project(), values, region)
+
+
+def _environment_region() -> str:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""

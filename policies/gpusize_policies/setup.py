@@ -1,0 +1,167 @@
+"""What the policy pack works with: the program's folder, its settings, the stack's configuration.
+
+A pack is started in its own folder and told the name of the project, not where it lies. The folder
+is looked for where the command was given and where the processes that started the pack work.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpusize.project import find_project, project_folder
+from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_policies.finding import Severity
+from gpusize_policies.inputs import DECLARATIONS
+from gpusize_policies.registry import RULES, suggest
+from gpusize_policies.rule import Rule
+from gpusize_policies.session import Run
+from gpusize_policies.settings import DEFAULTS, FILE_NAME, OFF, Settings, load
+
+SETTINGS_POLICY = "gpusize-settings"
+"""Policy that tells what is wrong with the settings, and carries what concerns the whole pack."""
+SETTINGS_FILE = "file"
+"""Its property that names the settings file."""
+
+STACK_KEYS = ("today", "catalog", "lock", "settings")
+"""Keys of the stack's configuration under `gpusize:` that the pack reads."""
+GENERATIONS = 4
+"""Processes between the pack and the shell: language host, its proxy, the engine, a wrapper."""
+
+
+class Stack(NamedTuple):
+    """What a pack is told of the stack it judges; all empty for a state file."""
+
+    project: str = ""
+    config: Mapping[str, str] = {}
+    """Values under `gpusize:` by their key."""
+    region: str = ""
+
+
+class Setup(NamedTuple):
+    """Settings of one run with whatever is wrong with them."""
+
+    run: Run
+    problems: tuple[Problem, ...] = ()
+
+    def level_of(self, rule: Rule) -> Severity | None:
+        """Level that a rule has by the settings file; None when it is off."""
+        return self.run.settings.level_of(rule)
+
+    @property
+    def judging(self) -> Run:
+        """The run with no rule off: who reports leaves out what is disabled."""
+        settings = self.run.settings
+        levels = {code: level for code, level in settings.levels.items() if level != OFF}
+        return self.run._replace(settings=settings._replace(levels=levels))
+
+
+def find_folder(project: str, starts: Iterable[Path]) -> Path | None:
+    """Return the folder of the project; of a state file, the first with a file of ours."""
+    places = list(starts)
+    if project:
+        return find_project(project, places)
+    folders = (project_folder(start) for start in places)
+    ours = (DECLARATIONS, FILE_NAME)
+    return next((one for one in folders if any((one / name).is_file() for name in ours)), None)
+
+
+def starts(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Guess where the program lies: the shell's folder, then those of the processes above."""
+    if environ.get("PWD"):
+        yield Path(environ["PWD"])
+    process = os.getppid()
+    for _ in range(GENERATIONS):
+        folder = _working_folder(process)
+        if folder is None:
+            return
+        yield folder
+        process = _parent(process)
+
+
+def _working_folder(process: int) -> Path | None:
+    """Read it where the system tells it: Linux does, elsewhere the shell's folder must do."""
+    try:
+        return Path(f"/proc/{process}/cwd").readlink()
+    except OSError:
+        return None
+
+
+def _parent(process: int) -> int:
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    return int(lines.get("PPid", "0"))
+
+
+def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
+    """Read the settings; what is wrong is told, and its default is taken."""
+    problems: list[Problem] = []
+    base = folder or Path.cwd()
+    settings = DEFAULTS
+    named = file or stack.config.get("settings") or ""
+    path = base / (named or FILE_NAME)
+    try:
+        if named or path.is_file():
+            settings = load(str(path))
+    except GpuSizeError as error:
+        problems += error.problems
+    today, overlays = _of_stack(stack, base, settings, problems)
+    run = Run(settings, today, folder, overlays, stack.region)
+    return Setup(run, tuple(problems))
+
+
+def configure(setup: Setup, names: Sequence[str], config: Mapping[str, Mapping[str, Any]]) -> Setup:
+    """Take in what `--policy-pack-config` says by policy, levels aside; tell what it misspells."""
+    problems = list(setup.problems)
+    problems += (_no_policy(name) for name in config if name not in names)
+    rules = {rule.name: rule for rule in RULES}
+    settings = setup.run.settings
+    for name, properties in config.items():
+        known = _known(name, rules)
+        for key, value in properties.items():
+            if name in names and key not in known:
+                problems.append(_no_key(name, key, known))
+            elif key == "unknowns":
+                settings = settings._replace(unknowns=str(value))
+            elif name in rules and key in known:
+                settings = settings._replace(parameters={**settings.parameters, key: float(value)})
+    return Setup(setup.run._replace(settings=settings), tuple(problems))
+
+
+def _of_stack(
+    stack: Stack, base: Path, settings: Settings, problems: list[Problem]
+) -> tuple[datetime.date, tuple[Path, ...]]:
+    from gpusize.decision import surroundings
+
+    default = settings.today or datetime.date.today()
+    try:
+        around = surroundings(base, stack.config)
+    except GpuSizeError as error:
+        problems += error.problems
+        return default, ()
+    return (around.today if stack.config.get("today") else default), around.overlays
+
+
+def _known(name: str, rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    """Name the properties that the configuration of a policy may have."""
+    if name == SETTINGS_POLICY:
+        return (SETTINGS_FILE,)
+    return rules[name].parameters if name in rules else ()
+
+
+def _no_policy(name: str) -> Problem:
+    shown = name if name.isprintable() else "?"
+    close = suggest(name)
+    fix = f"did you mean {close[0]}?" if close else "`gpusize rules` lists the names"
+    return Problem(f"--policy-pack-config: {shown}", "no such policy", fix)
+
+
+def _no_key(name: str, key: str, known: tuple[str, ...]) -> Problem:
+    fix = f"it takes {', '.join(known)}" if known else "it takes a level alone"
+    return Problem(f"--policy-pack-config: {name}.{key}", "no such property", fix)
