@@ -81,6 +81,8 @@ class Architecture(NamedTuple):
     """Attention projections of latent attention, part of `linear_params`; None: not known."""
     kv_lora_rank: int | None = None
     qk_rope_head_dim: int | None = None
+    q_lora_rank: int | None = None
+    """Width of the compressed query; None: not compressed, or not known."""
     experts_total: int | None = None
     experts_active: int | None = None
     shared_experts: int | None = None
@@ -169,6 +171,7 @@ def _of_facts(facts: ModelFacts, assumption: str) -> Architecture:
         other_params=split.other,
         kv_lora_rank=facts.kv_lora_rank,
         qk_rope_head_dim=facts.qk_rope_head_dim,
+        q_lora_rank=facts.q_lora_rank,
         experts_total=facts.experts_total,
         experts_active=facts.experts_active,
         shared_experts=facts.shared_experts,
@@ -216,11 +219,20 @@ def _group(kind: str, layers: int, facts: ModelFacts) -> AttentionGroup:
     if kind in STATELESS_KINDS:
         return AttentionGroup("none", layers)
     if kind in RECURRENT_KINDS:
-        return AttentionGroup(kind, layers)
+        return AttentionGroup(
+            kind,
+            layers,
+            state_elements=facts.state_elements,
+            conv_elements=facts.conv_elements,
+        )
     if kind == "full" and facts.kv_lora_rank is not None:
         kind = "mla"
     window = facts.sliding_window if kind in ("sliding", "compressed") else None
-    return AttentionGroup(kind, layers, window, facts.kv_heads, facts.head_dim)
+    heads, width = facts.kv_heads, facts.head_dim
+    if kind == "full":
+        heads, width = facts.full_kv_heads or heads, facts.full_head_dim or width
+    positions = facts.encoder_positions if kind == "cross" else None
+    return AttentionGroup(kind, layers, window, heads, width, positions=positions)
 
 
 def _unbuilt(groups: tuple[AttentionGroup, ...]) -> str:
@@ -231,7 +243,7 @@ def _unbuilt(groups: tuple[AttentionGroup, ...]) -> str:
             return UNBUILT_KINDS[group.kind]
         if group.kind not in built:
             return f"layers of kind {group.kind} are not known"
-        if group.kind in ("sliding", "chunked") and group.window is None:
+        if group.kind == "sliding" and group.window is None:
             return f"the window of {group.layers} {group.kind} layers is not known"
     return ""
 

@@ -104,7 +104,8 @@ def _linear_bits(architecture: Architecture, form: FormatFacts, tp: int) -> floa
 def _latent_bits(architecture: Architecture, form: FormatFacts, tp: int) -> float:
     """Bits that latent attention adds: its down projections on every rank, and its own format."""
     latent = architecture.kv_lora_rank or 0
-    down = architecture.hidden * (latent + (architecture.qk_rope_head_dim or 0))
+    narrow = latent + (architecture.qk_rope_head_dim or 0) + (architecture.q_lora_rank or 0)
+    down = architecture.hidden * narrow
     repeated = architecture.layers * down * (1 - 1 / tp)
     attention = _attention_params(architecture)
     wider = attention * (form.latent_bits - form.linear_bits) / tp
