@@ -42,7 +42,8 @@ def compose(code: str, name: str, workload: str, text: str, fix: str) -> str:
 
 def join_fixes(fixes: tuple[str, ...], limit: int = 2) -> str:
     """Join at most `limit` alternatives into one sentence."""
-    return "; or ".join(fix.strip().rstrip(".") for fix in fixes[:limit] if fix.strip())
+    said = [fix.strip().rstrip(".") for fix in fixes if fix.strip()]
+    return "; or ".join(dict.fromkeys(said[:limit]))
 
 
 def shorten(text: str, room: int) -> str:
