@@ -125,7 +125,16 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
     def __init__(self, judge: Judge, name: str, description: str, **options: Any) -> None:
         """Report what the judge says under this name."""
         self.judge = judge
-        pulumi_policy.ResourceValidationPolicy.__init__(self, name, description, **options)
+        # Both bases pass their arguments on by position, so one would call the other wrongly.
+        pulumi_policy.Policy.__init__(self, name, description, **options)
+
+    def has_validation(self) -> bool:
+        """Tell the SDK that `validate` is ours."""
+        return True
+
+    def has_remediation(self) -> bool:
+        """Tell the SDK that nothing is ever changed."""
+        return False
 
     def validate(self, args: Any, report_violation: Any) -> None:
         """Report one rule's findings on a resource, or on what waited for the whole stack."""
