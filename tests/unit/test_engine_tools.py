@@ -620,7 +620,7 @@ def test_preview_is_judged_by_exit_code_and_findings(story, exit_code, text, pro
 
 
 def test_without_engine_the_examples_are_checked_by_the_command(monkeypatch, capfd, tmp_path):
-    gpusize = 'echo "checked $2"; case $2 in *pinned) exit 1;; esac'
+    gpusize = 'echo "checked $2"; case $2 in *pinned/*) exit 1;; esac'
     script(tmp_path / "bin" / "gpusize", gpusize)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
     monkeypatch.setattr(preview, "find_engine", lambda: None)
@@ -628,12 +628,15 @@ def test_without_engine_the_examples_are_checked_by_the_command(monkeypatch, cap
     monkeypatch.setattr(preview.check, "__defaults__", (tmp_path,))
     for story in preview.STORIES:
         (tmp_path / story.path).mkdir(parents=True)
+        (tmp_path / story.path / "Pulumi.yaml").touch()
+    (tmp_path / GOOD.path / "gpusize.yaml").touch()
 
     assert preview.main() == 0
 
     told = capfd.readouterr().out
     assert find.INSTALL_PAGE in told
-    assert "checked examples/chat-8b-l4" in told
+    assert "checked examples/chat-8b-l4/gpusize.yaml" in told
+    assert "checked examples/chat-70b-pinned/Pulumi.yaml" in told
     assert "preview: examples/chat-70b-pinned was stopped, as it should" in told
 
 

@@ -19,6 +19,8 @@ from tools.engine.find import INSTALL_PAGE, ROOT, Engine, find_engine
 
 STACK = "dev"
 PREVIEW = ["pulumi", "preview", "--non-interactive", "--policy-pack", "../../policies"]
+# What `gpusize check` reads, the best first.
+DECLARATIONS = ("gpusize.yaml", "Pulumi.yaml")
 # How the engine shows a violation that stops a deployment, and how `gpusize check` ends on one.
 MANDATORY = "[mandatory]"
 CHECK_FOUND = 1
@@ -95,8 +97,10 @@ def preview(story: Story, engine: Engine, root: Path = ROOT) -> str:
 def check(story: Story, root: Path = ROOT) -> str:
     """Judge an example without an engine; return what went wrong, if anything."""
     gpusize = Path(sys.executable).with_name("gpusize")
-    print(f"$ gpusize check {story.path}", flush=True)
-    done = subprocess.run([gpusize, "check", story.path], cwd=root, check=False)
+    names = (story.path / name for name in DECLARATIONS)
+    file = next((name for name in names if (root / name).is_file()), story.path)
+    print(f"$ gpusize check {file}", flush=True)
+    done = subprocess.run([gpusize, "check", file], cwd=root, check=False)
     return story.check_verdict(done.returncode)
 
 
