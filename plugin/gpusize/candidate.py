@@ -12,7 +12,7 @@ from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
 from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
-from gpusize.settings import ResolveSettings
+from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Study:
         catalog: Catalog,
         *,
         today: datetime.date,
-        settings: ResolveSettings = ResolveSettings(),
+        settings: ResolveSettings = DEFAULTS,
         architecture: Architecture | None = None,
         base_dir: Path | None = None,
     ) -> None:
@@ -191,7 +191,7 @@ class Candidate:
         catalog: Catalog,
         *,
         today: datetime.date,
-        settings: ResolveSettings = ResolveSettings(),
+        settings: ResolveSettings = DEFAULTS,
     ) -> Candidate:
         """Study one placement alone: a deployed resource, say."""
         return cls(Study(workload, catalog, today=today, settings=settings), placement)
@@ -275,6 +275,7 @@ class Candidate:
         return self.study.till.cost(self.placement, self.weight_bytes)
 
     def __str__(self) -> str:
+        """Write type and GPU: `g6.xlarge (L4)`."""
         nodes = f"{self.placement.nodes} x " if self.placement.nodes > 1 else ""
         return f"{nodes}{self.instance.id} ({self.gpu.id})"
 

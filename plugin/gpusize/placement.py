@@ -28,6 +28,7 @@ class Layout(NamedTuple):
         return self.tp * self.pp * self.dp
 
     def __str__(self) -> str:
+        """Write the sizes above one: `tp=4 dp=2`."""
         sizes = (("tp", self.tp), ("pp", self.pp), ("dp", self.dp), ("ep", self.ep))
         return " ".join(f"{name}={size}" for name, size in sizes if size > 1 or name == "tp")
 
@@ -66,6 +67,9 @@ class Pins(NamedTuple):
     ep: int | None = None
 
 
+OPEN = Pins()
+
+
 class Shape(NamedTuple):
     """What of a model bounds the parallel sizes."""
 
@@ -81,7 +85,7 @@ class Shape(NamedTuple):
 
 
 def layouts(
-    gpus: int, nodes: int, shape: Shape, pins: Pins = Pins(), *, stages_within: bool = True
+    gpus: int, nodes: int, shape: Shape, pins: Pins = OPEN, *, stages_within: bool = True
 ) -> Iterator[Layout]:
     """Yield the layouts of one replica on `nodes` instances of `gpus` GPUs, the plainest first.
 

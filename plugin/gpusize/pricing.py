@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
 
 IMAGE_GIB = 40
-"""Container image, CUDA libraries and system on the root volume (20 to 30 GB, and room to unpack)."""
+"""Container image, CUDA libraries and system on the root volume: 20 to 30 GB, room to unpack."""
 WEIGHTS_ROOM = 1.1
 """Weights on disk are allowed to be a tenth larger than in memory: tokenizer, metadata, blocks."""
 GP3_INCLUDED_MBPS = 125

@@ -100,7 +100,8 @@ def _links(candidate: Candidate) -> Iterator[str]:
     if layout.tp == layout.pp == layout.ep == 1:
         yield f"{layout.dp} independent copies, nothing moves between GPUs"
     else:
-        yield f"{layout} over {timing.link}: {timing.communication_share:.0%} of the time is spent there"
+        share = timing.communication_share
+        yield f"{layout} over {timing.link}: {share:.0%} of the time is spent there"
 
 
 def _choice(candidate: Candidate, ranked: Sequence[Trial]) -> str:
@@ -140,7 +141,7 @@ def _scaling(candidate: Candidate) -> Iterator[str]:
         return
     hours = f"traffic in {demand.duty:.0%} of the week"
     if demand.scaling == "scale-to-zero":
-        yield f"scale to zero: {hours}, bursty, billed by the second; the first request waits for a start"
+        yield f"scale to zero: {hours}, billed by the second; a first request waits for a start"
     elif demand.scaling == "scheduled":
         yield f"up on a schedule: {hours}"
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpusize.candidate import Candidate, Study
 from gpusize.constraints.reason import Reason, Weight
-from gpusize.memory.result import Verdict
 from gpusize.reasoning import plan_of
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
 from gpusize.search import Search, Trial, badness, rank_of, reasons_of
-from gpusize.settings import ResolveSettings
+from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize_catalog.units import usd
 
 if TYPE_CHECKING:
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gpusize.architecture import Architecture
+    from gpusize.constraints.reason import Number
+    from gpusize.memory.result import Assumption
     from gpusize.workload import Workload
     from gpusize_catalog.facts import InstanceType
     from gpusize_catalog.store import Catalog
@@ -36,8 +38,9 @@ def resolve(
     *,
     today: datetime.date,
     name: str = "",
-    settings: ResolveSettings = ResolveSettings(),
+    settings: ResolveSettings = DEFAULTS,
     base_dir: Path | None = None,
+    architecture: Architecture | None = None,
 ) -> Resolution:
     """Choose where and how a workload runs, honouring its pins.
 
@@ -45,7 +48,14 @@ def resolve(
     only poor placements, the least poor is planned, and one with an error is no plan but stays as
     `candidate` for the rules. Raises `GpuSizeError` when the model is not known.
     """
-    study = Study(workload, catalog, today=today, settings=settings, base_dir=base_dir)
+    study = Study(
+        workload,
+        catalog,
+        today=today,
+        settings=settings,
+        architecture=architecture,
+        base_dir=base_dir,
+    )
     search = Search(study)
     trials = _sweep(search)
     ranked = sorted((trial for trial in trials if trial.key), key=lambda trial: trial.key or ())
@@ -76,7 +86,7 @@ def unpinned(
     *,
     today: datetime.date,
     name: str = "",
-    settings: ResolveSettings = ResolveSettings(),
+    settings: ResolveSettings = DEFAULTS,
     base_dir: Path | None = None,
 ) -> Resolution:
     """Resolve the same work without pins: where the cheapest fix comes from."""
@@ -153,7 +163,7 @@ def _is_acceptable(candidate: Candidate) -> bool:
     )
 
 
-def _assumptions(study: Study, candidate: Candidate | None) -> tuple[object, ...]:
+def _assumptions(study: Study, candidate: Candidate | None) -> tuple[Assumption, ...]:
     fit = candidate.fit.assumptions if candidate else tuple(study.sizing.assumptions)
     return (*fit, *study.demand.assumptions)
 
@@ -256,7 +266,7 @@ def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
         text = f"{other} spends {_share(other)} of the time between GPUs, {chosen} {_share(chosen)}"
     else:
         text = f"{other} costs {prices[0]}, {chosen} {prices[1]}"
-    numbers = {"gpus": mine.gpus, "instanceType": mine.instance.id}
+    numbers: dict[str, Number] = {"gpus": mine.gpus, "instanceType": mine.instance.id}
     return (Reason("outranked", Weight.ADVICE, text, numbers=numbers),)
 
 

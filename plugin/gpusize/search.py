@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpusize_catalog.facts import Gpu, InstanceType
 
 SHARE_STEP = 0.10
-"""Layouts whose communication differs by less than this part of the time are equal; price decides."""
+"""Layouts whose communication differs by less than this part of the time count as equal."""
 UNKNOWN_SHARE = 99
 NEVER = 9
 """Rank of a latency that cannot be judged."""

@@ -28,3 +28,6 @@ class ResolveSettings(NamedTuple):
     """Instances of one replica that gpusize considers by itself."""
     runners_up: int = 4
     """Alternatives in an answer."""
+
+
+DEFAULTS = ResolveSettings()

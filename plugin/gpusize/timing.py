@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpusize.placement import Layout, Placement
 
 MEMORY_SHARE_16_BIT = 0.61
-"""Share of peak bandwidth of a decode step with 16-bit or 8-bit weights (vLLM, A100: 0.53 to 0.63)."""
+"""Share of peak bandwidth of a decode step, 16- or 8-bit weights (vLLM, A100: 0.53 to 0.63)."""
 MEMORY_SHARE_4_BIT = 0.46
 """The same with 4-bit weights: they do not speed up in proportion (vLLM, A100: 0.36 to 0.62)."""
 COMPUTE_SHARE = 0.4
@@ -84,7 +84,7 @@ class Link(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """Seconds of one replica at the declared concurrency; None: not known, and `unknown` says why."""
+    """Seconds of one replica at the declared concurrency; None: not known, `unknown` says why."""
 
     token_seconds: float | None
     """Between two tokens of one sequence, estimate."""

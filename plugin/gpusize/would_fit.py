@@ -1,14 +1,160 @@
-"""What would fit where nothing does: changes of the declaration, each tried."""
+"""What would fit where nothing does: changes of the declaration, each tried and priced.
+
+The order is fixed: what costs least to change comes first. The work is bounded: each change is one
+more resolve, and there are at most a few of a kind.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
+from gpusize_catalog.units import usd
 
 if TYPE_CHECKING:
     from gpusize.candidate import Candidate, Study
+    from gpusize.resolution import Plan
+
+SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
+"""Formats to try in place of larger weights: 8 bits first, then the usual 4-bit ones."""
+SMALLER_CACHE = "fp8"
+CONTEXT_STEP = 1024
+"""Contexts are proposed in whole steps of so many tokens."""
+CONTEXT_TRIES = 6
+REGION_TRIES = 12
+MORE_NODES = 8
+MS = 1e3
+ROOM = 1.25
+"""A slower target is proposed with this much room over the estimate."""
 
 
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
     """Try changes in order; each that gives a plan is one sentence with its price."""
-    return ()
+    found: list[str] = []
+    for change in CHANGES:
+        found += change(study, tried)
+    return tuple(found)
+
+
+def _budget(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001 (one signature)
+    budget = study.workload.budget
+    if budget.per_hour is None and budget.per_month is None and budget.per_run is None:
+        return
+    plan = _plan(study, budget=budget.model_copy(update=dict.fromkeys(type(budget).model_fields)))
+    if plan:
+        yield f"a larger budget: {_describe(plan)}"
+
+
+def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    bits = study.sizing.form.linear_bits if study.sizing.form else None
+    for word in SMALLER_FORMATS:
+        form = study.catalog.format(word)
+        if form is None or bits is None or form.linear_bits >= bits:
+            continue
+        plan = _plan(study, weights_format=word)
+        if plan:
+            yield f"weightsFormat {word}: {_describe(plan)}"
+
+
+def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    form = study.catalog.format(SMALLER_CACHE)
+    bits = study.sizing.cache_bits
+    if form is None or bits is None or (form.kv_bits or bits) >= bits:
+        return
+    plan = _plan(study, kv_cache_format=SMALLER_CACHE)
+    if plan:
+        yield f"kvCacheFormat {SMALLER_CACHE}: {_describe(plan)}"
+
+
+def _context(study: Study, tried: list[Candidate]) -> Iterator[str]:
+    """The longest context that some candidate holds, then less until the rest agrees."""
+    declared = study.demand.context_length
+    longest = max((candidate.fit.longest_context or 0 for candidate in tried), default=0)
+    context = min(longest, declared - 1) // CONTEXT_STEP * CONTEXT_STEP
+    for _ in range(CONTEXT_TRIES):
+        if context < CONTEXT_STEP:
+            return
+        plan = _plan(study, context_length=context)
+        if plan:
+            yield f"contextLength {context}: {_describe(plan)}"
+            return
+        context = context * 3 // 4 // CONTEXT_STEP * CONTEXT_STEP
+
+
+def _concurrency(study: Study, tried: list[Candidate]) -> Iterator[str]:
+    """The most sequences that some candidate holds at once."""
+    declared, tokens = study.demand.concurrency, study.demand.tokens_high
+    held = max((candidate.fit.sequences_at(tokens) or 0 for candidate in tried), default=0)
+    if not 0 < held < declared:
+        return
+    plan = _plan(study, concurrency=held)
+    if plan:
+        replicas = -(-declared // held)
+        yield f"concurrency {held} on each of {replicas} replicas: {_describe(plan)} per replica"
+
+
+def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    latency = getattr(study.workload, "latency", None)
+    if latency is None or latency.time_per_output_token_ms is None:
+        return
+    plan = _plan(
+        study, latency=latency.model_copy(update=dict.fromkeys(type(latency).model_fields))
+    )
+    if plan and plan.timing.token_seconds is not None:
+        target = plan.timing.token_seconds * MS * ROOM
+        yield f"timePerOutputTokenMs {target:.0f}: {_describe(plan)}"
+
+
+def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    """The first region that has a plan: the same continent first, then by name."""
+    here = study.workload.region
+    near = here.split("-")[0]
+    others = [region for region in study.catalog.regions() if region != here]
+    others.sort(key=lambda region: (region.split("-")[0] != near, region))
+    for region in others[:REGION_TRIES]:
+        plan = _plan(study, region=region, zone=None)
+        if plan:
+            yield f"region {region}: {_describe(plan)}"
+            return
+
+
+def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    if study.workload.nodes_per_replica is not None or study.settings.max_nodes >= MORE_NODES:
+        return
+    plan = _plan(study, study.settings._replace(max_nodes=MORE_NODES))
+    if plan:
+        yield f"{plan.nodes} nodes: {_describe(plan)}"
+
+
+CHANGES: tuple[Callable[[Study, list[Candidate]], Iterator[str]], ...] = (
+    _budget,
+    _latency,
+    _cache,
+    _context,
+    _concurrency,
+    _formats,
+    _nodes,
+    _regions,
+)
+
+
+def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
+    """The plan of the changed declaration."""
+    from gpusize.resolve import resolve
+
+    workload = study.workload.model_copy(update=changes) if changes else study.workload
+    resolution = resolve(
+        workload,
+        study.catalog,
+        today=study.today,
+        settings=settings or study.settings,
+        architecture=study.architecture,
+    )
+    return resolution.plan
+
+
+def _describe(plan: Plan) -> str:
+    nodes = f"{plan.nodes} x " if plan.nodes > 1 else ""
+    price = "price unknown" if plan.cost.hourly is None else f"{usd(plan.cost.hourly)}/h"
+    dated = f", price of {plan.cost.price_date}" if plan.cost.price_date else ""
+    return f"{nodes}{plan.instance_type} ({plan.layout}) {plan.market.value} at {price}{dated}"

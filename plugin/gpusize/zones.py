@@ -8,7 +8,7 @@ STANDARD_PARTS = 2
 
 def is_local_zone(zone: str) -> bool:
     """Whether a zone is a Local Zone, which an account must opt into."""
-    return is_zone_id(zone) and len(zone.split("-")) > STANDARD_PARTS or not is_zone_id(zone)
+    return not is_zone_id(zone) or len(zone.split("-")) > STANDARD_PARTS
 
 
 def is_zone_id(zone: str) -> bool:

@@ -25,7 +25,8 @@ def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "weights-exceed-vram",
         Weight.ERROR,
-        f"weights need {gib(weights)} per GPU at {layout}, {candidate} has {gib(fit.budget)} usable",
+        f"weights need {gib(weights)} per GPU at {layout},"
+        f" {candidate} has {gib(fit.budget)} usable",
         numbers={"weightsGib": _gib(weights), **_budget(candidate)},
     )
 

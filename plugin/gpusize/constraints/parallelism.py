@@ -41,7 +41,8 @@ def experts_not_divisible(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "experts-not-divisible",
         Weight.ERROR,
-        f"ep={layout.ep} does not divide the {experts or 0} experts of {candidate.architecture.name}",
+        f"ep={layout.ep} does not divide the {experts or 0} experts of"
+        f" {candidate.architecture.name}",
         numbers={"ep": layout.ep, "experts": experts or 0},
     )
 

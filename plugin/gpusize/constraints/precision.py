@@ -24,7 +24,8 @@ def cuda_required(candidate: Candidate) -> Iterator[Reason]:
         yield Reason(
             "cuda-required",
             Weight.ERROR,
-            f"{candidate.gpu.display_name} of {candidate.instance.id} runs no CUDA, {engine} needs it",
+            f"{candidate.gpu.display_name} of {candidate.instance.id} runs no CUDA,"
+            f" {engine} needs it",
             numbers={"instanceType": candidate.instance.id},
         )
 

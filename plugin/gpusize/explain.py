@@ -1,0 +1,239 @@
+"""A resolution as plain data for machines and as a page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gpusize_catalog.units import GIB, gib, usd
+
+if TYPE_CHECKING:
+    from gpusize.constraints.reason import Reason
+    from gpusize.memory.result import Fit
+    from gpusize.pricing import Cost
+    from gpusize.resolution import Plan, Rejection, Resolution
+    from gpusize.timing import Timing
+
+GIB_DIGITS = 3
+USD_DIGITS = 4
+MS_DIGITS = 2
+SHARE_DIGITS = 4
+MS = 1e3
+SHOWN_REJECTIONS = 12
+"""Rejected types that a page names; the data has all."""
+WIDTH = 12
+"""Width of a label on the page."""
+
+
+def to_data(resolution: Resolution) -> dict[str, Any]:
+    """Return everything that was decided, in camelCase and in a fixed order; unknown is null."""
+    return {
+        "workload": resolution.workload_name,
+        "today": resolution.today.isoformat(),
+        "gpusizeVersion": resolution.gpusize_version,
+        "catalogVersion": resolution.catalog_version,
+        "catalogDigest": resolution.catalog_digest,
+        "plan": plan_data(resolution.plan) if resolution.plan else None,
+        "runnersUp": [plan_data(plan) for plan in resolution.runners_up],
+        "rejections": [_rejection(rejection) for rejection in resolution.rejections],
+        "wouldFit": list(resolution.would_fit),
+        "assumptions": [item._asdict() for item in resolution.assumptions],
+    }
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """Return one plan: what to launch, what it costs, what it holds, how fast it is, and why."""
+    return {
+        "instanceType": plan.instance_type,
+        "gpu": plan.gpu,
+        "gpus": plan.gpus,
+        "nodes": plan.nodes,
+        "layout": plan.layout._asdict(),
+        "region": plan.region,
+        "zones": list(plan.zones),
+        "market": plan.market.value,
+        "capacityReservation": plan.capacity_reservation,
+        "scaling": plan.scaling,
+        "replicas": plan.replicas,
+        "reasons": list(plan.reasons),
+        "cost": cost_data(plan.cost),
+        "memory": fit_data(plan.fit),
+        "timing": timing_data(plan.timing),
+    }
+
+
+def cost_data(cost: Cost) -> dict[str, Any]:
+    """Return money, USD."""
+    return {
+        "perHour": _round(cost.hourly, USD_DIGITS),
+        "perMonth": _round(cost.monthly, USD_DIGITS),
+        "perRun": _round(cost.per_run, USD_DIGITS),
+        "total": _round(cost.total, USD_DIGITS),
+        "priceDate": cost.price_date or None,
+        "priceSource": cost.price_source or None,
+        "computePerMonth": _round(cost.compute_monthly, USD_DIGITS),
+        "storagePerMonth": _round(cost.storage_monthly, USD_DIGITS),
+        "egressPerMonth": _round(cost.egress_monthly, USD_DIGITS),
+        "rootVolumeGib": cost.volume_gib,
+        "commitments": [
+            {
+                "priceType": item.price_type.value,
+                "perHour": item.usd_per_hour,
+                "priceDate": item.date,
+                "months": item.months,
+                "perMonth": _round(item.monthly, USD_DIGITS),
+                "breakEvenMonths": _round(item.break_even_months, MS_DIGITS),
+            }
+            for item in cost.commitments
+        ],
+        "unknown": list(cost.unknowns),
+    }
+
+
+def fit_data(fit: Fit) -> dict[str, Any]:
+    """Return memory of the worst GPU, GiB."""
+    return {
+        "verdict": fit.verdict.value,
+        "needGib": _gib(fit.need),
+        "budgetGib": _gib(fit.budget),
+        "marginGib": _gib(fit.margin),
+        "bandGib": _gib(fit.band),
+        "kvPoolGib": _gib(fit.kv_pool),
+        "termsGib": {term.value: _gib(size) for term, size in fit.terms},
+        "contextLength": fit.context_length,
+        "sequences": _round(fit.sequences, MS_DIGITS),
+        "longestContext": fit.longest_context,
+        "reasons": list(fit.reasons),
+        "constants": list(fit.constants),
+    }
+
+
+def timing_data(timing: Timing) -> dict[str, Any]:
+    """Return times, milliseconds, each with its bound."""
+    return {
+        "tokenMs": _ms(timing.token_seconds),
+        "tokenBoundMs": _ms(timing.token_bound),
+        "prefillMs": _ms(timing.prefill_seconds),
+        "prefillBoundMs": _ms(timing.prefill_bound),
+        "communicationShare": _round(timing.communication_share, SHARE_DIGITS),
+        "link": timing.link or None,
+        "linkBytesPerSecond": timing.link_bandwidth,
+        "tokensPerSecond": _round(timing.tokens_per_second, MS_DIGITS),
+        "unknown": list(timing.unknown),
+    }
+
+
+def reason_data(reason: Reason) -> dict[str, Any]:
+    """Return one reason."""
+    return {
+        "name": reason.name,
+        "weight": reason.weight.value,
+        "text": reason.text,
+        "fix": reason.fix,
+        "numbers": dict(reason.numbers),
+    }
+
+
+def _rejection(rejection: Rejection) -> dict[str, Any]:
+    return {
+        "instanceType": rejection.instance_type,
+        "layout": rejection.layout._asdict() if rejection.layout else None,
+        "market": rejection.market.value if rejection.market else None,
+        "reasons": [reason_data(reason) for reason in rejection.reasons],
+    }
+
+
+def to_text(resolution: Resolution) -> str:
+    """Return a page for a terminal: decision, why, memory, money, what is next, what is not."""
+    name = resolution.workload_name or "workload"
+    lines = list(_plan_lines(name, resolution))
+    if resolution.runners_up:
+        lines.append("  next best:")
+        lines += [f"    {_headline(plan)}" for plan in resolution.runners_up]
+    lines += _rejection_lines(resolution)
+    if resolution.assumptions:
+        taken = ", ".join(f"{item.field} {item.value}" for item in resolution.assumptions)
+        lines.append(f"  taken for granted: {taken}")
+    lines.append(
+        f"  catalog {resolution.catalog_version} ({resolution.catalog_digest}),"
+        f" as of {resolution.today.isoformat()}"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _plan_lines(name: str, resolution: Resolution) -> Iterator[str]:
+    plan = resolution.plan
+    if plan is None:
+        yield f"{name}: no plan"
+        for text in resolution.would_fit:
+            yield f"  would fit: {text}"
+        return
+    yield f"{name}: {_headline(plan)}"
+    for reason in plan.reasons:
+        yield f"  {reason}"
+    yield from _memory_lines(plan.fit)
+    yield from _money_lines(plan.cost)
+
+
+def _headline(plan: Plan) -> str:
+    nodes = f"{plan.nodes} x " if plan.nodes > 1 else ""
+    price = "price unknown" if plan.cost.hourly is None else f"{usd(plan.cost.hourly)}/h"
+    gpus = f"{plan.gpus} x {plan.gpu}"
+    return f"{nodes}{plan.instance_type} ({gpus}, {plan.layout}) {plan.market.value}, {price}"
+
+
+def _memory_lines(fit: Fit) -> Iterator[str]:
+    if not fit.terms or fit.budget is None or fit.margin is None:
+        return
+    terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
+    yield f"  {'memory:':{WIDTH}}{terms}"
+    yield f"  {'':{WIDTH}}{gib(fit.margin)} of {gib(fit.budget)} free (+-{gib(fit.band)}) per GPU"
+
+
+def _money_lines(cost: Cost) -> Iterator[str]:
+    pairs = (
+        ("per hour", cost.hourly),
+        ("per month", cost.monthly),
+        ("per run", cost.per_run),
+    )
+    known = [f"{usd(amount)} {what}" for what, amount in pairs if amount is not None]
+    if known:
+        dated = f" (price of {cost.price_date})" if cost.price_date else ""
+        yield f"  {'cost:':{WIDTH}}{', '.join(known)}{dated}"
+    for missing in cost.unknowns:
+        yield f"  {'not in it:':{WIDTH}}{missing}"
+
+
+def _rejection_lines(resolution: Resolution) -> list[str]:
+    rejections = resolution.rejections
+    if not rejections:
+        return []
+    grouped = _by_reason(rejections[:SHOWN_REJECTIONS] if resolution.plan else rejections)
+    lines = ["  not taken:"]
+    for text, types in list(grouped.items())[:SHOWN_REJECTIONS]:
+        more = f" (and {len(types) - 1} more)" if len(types) > 1 else ""
+        lines.append(f"    {types[0]}: {text}{more}")
+    hidden = len(grouped) - SHOWN_REJECTIONS
+    if hidden > 0:
+        lines.append(f"    {hidden} more reasons in the JSON output")
+    return lines
+
+
+def _by_reason(rejections: tuple[Rejection, ...]) -> Mapping[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for rejection in rejections:
+        text = rejection.reasons[0].text if rejection.reasons else "no reason"
+        grouped.setdefault(text, []).append(rejection.instance_type)
+    return grouped
+
+
+def _round(number: float | None, digits: int) -> float | None:
+    return None if number is None else round(number, digits)
+
+
+def _gib(size: int | None) -> float | None:
+    return None if size is None else round(size / GIB, GIB_DIGITS)
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * MS, MS_DIGITS)
