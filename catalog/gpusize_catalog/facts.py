@@ -353,6 +353,8 @@ class ModelAlias(NamedTuple):
     model_id: str
     max_position: int | None
     """The alias's own limit, where its checkpoint states another one than the model's."""
+    native_format: str | None
+    """The alias's own format, where its checkpoint is a copy in another one."""
     note: str
 
 
@@ -361,7 +363,9 @@ class NameSuffix(NamedTuple):
 
     suffix: str
     kind: str
-    """tuned (instruct, chat), precision (a quantized copy) or container (a file format)."""
+    """twin (other weights in the same format) or copy (the same weights in another format)."""
+    native_format: str | None
+    """Format of a copy; None: the name does not tell it."""
     note: str
 
 

@@ -224,8 +224,10 @@ class Catalog:
             return self._group(t.MODELS, known)[0], f"taken as {known}"
         alias = self._group(t.MODEL_ALIASES, known)[0]
         facts = self._group(t.MODELS, alias.model_id)[0]
-        if alias.max_position is not None:
-            facts = facts._replace(max_position=alias.max_position)
+        facts = facts._replace(
+            max_position=alias.max_position or facts.max_position,
+            native_format=alias.native_format or facts.native_format,
+        )
         return facts, f"architecture of {alias.model_id} ({alias.note})"
 
     def suffixes(self) -> tuple[NameSuffix, ...]:

@@ -186,7 +186,7 @@ MODEL_ALIASES = Table(
     facts.ModelAlias,
     ("alias",),
     columns_of(facts.ModelAlias),
-    references={"model_id": ("models",)},
+    references={"model_id": ("models",), "native_format": ("formats",)},
 )
 
 MODEL_SUFFIXES = Table(
@@ -194,6 +194,7 @@ MODEL_SUFFIXES = Table(
     facts.NameSuffix,
     ("suffix",),
     columns_of(facts.NameSuffix),
+    references={"native_format": ("formats",)},
 )
 
 DIFFUSION_COMPONENTS = Table(
