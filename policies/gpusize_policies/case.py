@@ -10,11 +10,11 @@ from gpusize_policies.finding import Subject
 
 if TYPE_CHECKING:
     import datetime
+    from pathlib import Path
 
     from gpusize.candidate import Candidate
-    from gpusize.resolution import Plan, Resolution
-
     from gpusize.constraints.reason import Reason
+    from gpusize.resolution import Plan, Resolution
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
@@ -53,10 +53,12 @@ class Case:
         lock: object = None,
         unknown: tuple[str, ...] = (),
         missing: str = "",
+        base_dir: Path | None = None,
     ) -> None:
         """Keep what is judged.
 
-        `missing` says why there is no workload, `unknown` names properties without a value yet.
+        `missing` says why there is no workload, `unknown` names properties without a value yet,
+        `base_dir` is what paths in the declaration are relative to.
         """
         self.name = name
         self.workload = workload
@@ -68,6 +70,7 @@ class Case:
         self.lock = lock
         self.unknown = unknown
         self.missing = missing
+        self.base_dir = base_dir
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}
         self._without: dict[tuple[str, ...], Resolution | None] = {}
@@ -102,6 +105,7 @@ class Case:
             today=self.today,
             name=self.name,
             settings=self.settings.resolving,
+            base_dir=self.base_dir,
         )
 
     @property
@@ -113,6 +117,23 @@ class Case:
     def cheapest(self) -> Plan | None:
         """The best plan without pins."""
         return self.unpinned.plan if self.unpinned else None
+
+    @cached_property
+    def is_blamed(self) -> bool:
+        """Whether a rule of its own says why the pinned placement is no plan."""
+        from gpusize.constraints.reason import Weight
+        from gpusize_policies.registry import RULES
+
+        judged = self.judged
+        wanted = judged.instance_type if judged else None
+        if wanted is not None and self.catalog.find_instance(wanted) is None:
+            return True
+        return any(
+            reason.weight is Weight.ERROR
+            for rule in RULES
+            if rule.is_constraint
+            for reason in self.reasons(rule.name)
+        )
 
     def without(self, *fields: str) -> Resolution | None:
         """The judged workload with some of its pins dropped, resolved."""
@@ -135,7 +156,6 @@ class Case:
         if workload is None:
             return None
         from gpusize.resolve import resolve
-
         from gpusize_catalog.problems import GpuSizeError
 
         try:
@@ -145,6 +165,7 @@ class Case:
                 today=self.today,
                 name=self.name,
                 settings=self.settings.resolving,
+                base_dir=self.base_dir,
             )
         except GpuSizeError as error:
             self.problems = error.problems

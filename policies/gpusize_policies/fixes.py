@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from gpusize_policies.message import Remark
 
 if TYPE_CHECKING:
-    from gpusize.resolution import Plan, Resolution
-
     from gpusize.constraints.reason import Reason
+    from gpusize.resolution import Plan, Resolution
     from gpusize_policies.case import Case
     from gpusize_policies.finding import Number
 
@@ -38,6 +37,8 @@ def remark(reason: Reason, plan: Plan | None, case: Case) -> Remark:
         return Remark(reason.text, (reason.fix, *_nothing(case)), numbers)
     if _is_judged(plan, case):
         return Remark(reason.text, (reason.fix,), numbers)
+    if _only_market_differs(plan, case) and reason.fix:
+        return Remark(reason.text, (f"{reason.fix} ({describe(plan)})",), numbers)
     numbers["alternativeInstanceType"] = plan.instance_type
     if plan.cost.hourly is not None:
         numbers["alternativeUsdPerHour"] = round(plan.cost.hourly, 4)
@@ -67,12 +68,17 @@ def _nothing(case: Case) -> tuple[str, ...]:
 
 def _is_judged(plan: Plan, case: Case) -> bool:
     candidate = case.candidate
-    if candidate is None:
+    same_market = candidate is not None and plan.market is candidate.placement.market
+    return same_market and _is_same_hardware(plan, case)
+
+
+def _only_market_differs(plan: Plan, case: Case) -> bool:
+    return _is_same_hardware(plan, case) and not _is_judged(plan, case)
+
+
+def _is_same_hardware(plan: Plan, case: Case) -> bool:
+    if case.candidate is None:
         return False
-    placement = candidate.placement
-    return (plan.instance_type, plan.nodes, plan.layout, plan.market) == (
-        placement.instance.id,
-        placement.nodes,
-        placement.layout,
-        placement.market,
-    )
+    placement = case.candidate.placement
+    judged = (placement.instance.id, placement.nodes, placement.layout)
+    return (plan.instance_type, plan.nodes, plan.layout) == judged

@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.problems import GpuSizeError, Problem
-from gpusize_policies.case import Case
+from gpusize_policies.case import Case, Decided
 from gpusize_policies.documents import Document, read
 from gpusize_policies.finding import Subject
 
 if TYPE_CHECKING:
     import datetime
 
+    from gpusize.lock import Entry
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
     from gpusize_policies.settings import Settings
 
+LOCK = "gpusize.lock"
+"""File of decisions that stay, beside a program."""
 DECLARATIONS = "gpusize.yaml"
 """File of declarations beside a program."""
 HINT = "workloads stand under the key `workloads`, by name; see `gpusize schema workload`"
@@ -29,6 +32,8 @@ class Context(NamedTuple):
     catalog: Catalog
     settings: Settings
     today: datetime.date
+    use_lock: bool = True
+    """Whether decisions that `gpusize.lock` keeps are judged in place of fresh ones."""
 
 
 class Declaration(NamedTuple):
@@ -62,15 +67,9 @@ def cases(found: Mapping[str, Declaration], context: Context) -> list[Case]:
     """Make the cases of declared workloads; raises GpuSizeError where one cannot be resolved."""
     made: list[Case] = []
     problems: list[Problem] = []
+    locks: dict[Path, Mapping[str, Entry]] = {}
     for name, declaration in found.items():
-        case = Case(
-            name,
-            declaration.workload,
-            catalog=context.catalog,
-            today=context.today,
-            settings=context.settings,
-            subject=declaration.subject,
-        )
+        case = _case(name, declaration, context, locks)
         made.append(case)
         if case.resolution is None:
             problems.extend(_placed(problem, declaration.subject) for problem in case.problems)
@@ -97,9 +96,45 @@ def _read_file(file: str, context: Context) -> tuple[list[Case], tuple[Problem, 
         return [], error.problems
 
 
-def beside(path: str, name: str) -> Path:
-    """Return the file of that name in the folder of another."""
-    return Path(path).parent / name
+def lock_beside(file: str, settings: Settings) -> Path:
+    """Return the file of kept decisions for a file of declarations."""
+    return settings.lock or Path(file).parent / LOCK
+
+
+def _case(
+    name: str,
+    declaration: Declaration,
+    context: Context,
+    locks: dict[Path, Mapping[str, Entry]],
+) -> Case:
+    """Make one case; a kept decision counts where it was made for this very declaration."""
+    file = declaration.subject.file
+    entry = None
+    if context.use_lock:
+        path = lock_beside(file, context.settings)
+        if path not in locks:
+            locks[path] = _read_lock(path)
+        entry = locks[path].get(name)
+    held = entry is not None and entry.holds_for(declaration.workload)
+    return Case(
+        name,
+        declaration.workload,
+        catalog=context.catalog,
+        today=context.today,
+        settings=context.settings,
+        subject=declaration.subject,
+        decided=Decided(entry.pins) if entry is not None and held else None,
+        lock=entry,
+        base_dir=Path(file).parent,
+    )
+
+
+def _read_lock(path: Path) -> Mapping[str, Entry]:
+    if not path.exists():
+        return {}
+    from gpusize.lock import read_lock
+
+    return read_lock(path)
 
 
 def _subject(name: str, document: Document) -> Subject:

@@ -55,6 +55,11 @@ class Rule(NamedTuple):
         return self.judge.__module__.rsplit(".", 1)[-1]
 
     @property
+    def is_constraint(self) -> bool:
+        """Whether it wraps a constraint: one that judges a placement, by its own name."""
+        return self.needs is Needs.CANDIDATE
+
+    @property
     def docs(self) -> str:
         """Page of the rule, relative to the repository."""
         return docs_page(self.code, self.name)

@@ -24,8 +24,8 @@ def parser() -> Parser:
     """Describe the options."""
     made = Parser(
         "resolve",
-        "Decide instance type, layout and market of each declared workload. Exits 1 when one has\n"
-        "no plan, 2 when a file is wrong.",
+        "Decide instance type, layout and market of each declared workload by this catalog;\n"
+        "gpusize.lock is not read. Exits 1 when one has no plan, 2 when a file is wrong.",
         EXAMPLES,
     )
     add_input(made)
@@ -44,7 +44,7 @@ def answer(files: list[str], options: Namespace, *, whole: bool) -> int:
     from gpusize_policies.commands.session import open_session
     from gpusize_policies.inputs import read_cases
 
-    context = open_session(options)
+    context = open_session(options)._replace(use_lock=False)
     found, problems = read_cases(files, context)
     tell(problems)
     if found:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Severity
-from gpusize_policies.fixes import plain, wrapped
+from gpusize_policies.fixes import describe, plain, wrapped
 from gpusize_policies.message import Remark
 from gpusize_policies.rule import Needs, Waivable, rule
 
 if TYPE_CHECKING:
+    from gpusize.resolution import Resolution
     from gpusize_policies.case import Case
 
 
@@ -34,30 +35,30 @@ def no_plan_fits(case: Case) -> Iterator[Remark]:
     resolution = case.resolution
     if resolution is None or resolution.plan is not None:
         return
-    pinned = resolution.candidate is not None
-    if pinned and case.cheapest is not None:
+    types = len({one.instance_type for one in resolution.rejections})
+    tried = {"typesTried": types}
+    region = resolution.workload.region
+    if case.cheapest is None:
+        text = f"no plan in {region} works ({types} instance types tried)"
+        yield Remark(text, resolution.would_fit, tried)
         return
-    workload = resolution.workload_name or case.name
-    region = case.workload.region if case.workload else ""
-    tried = len({rejection.instance_type for rejection in resolution.rejections})
-    if case.cheapest is not None:
-        yield Remark(
-            f"no plan satisfies the pins of '{workload}' in {region} ({tried} types tried)",
-            (_without_pins(case), *resolution.would_fit),
-            {"typesTried": tried},
-        )
+    if case.is_blamed:
         return
-    yield Remark(
-        f"none of {tried} instance types in {region} holds it",
-        resolution.would_fit,
-        {"typesTried": tried},
-    )
+    why = _why_not(resolution)
+    text = f"no plan in {region} satisfies the pins{': ' if why else ''}{why}"
+    yield Remark(text, (f"without the pins: {describe(case.cheapest)}",), tried)
 
 
-def _without_pins(case: Case) -> str:
-    from gpusize_policies.fixes import describe
+def _why_not(resolution: Resolution) -> str:
+    """What speaks against the pinned placement, where no rule of its own says it."""
+    from gpusize.constraints.reason import Weight
+    from gpusize.search import reasons_of
 
-    return f"without the pins {describe(case.cheapest)} fits" if case.cheapest else ""
+    if resolution.candidate is not None:
+        reasons = reasons_of(resolution.candidate)
+    else:
+        reasons = tuple(reason for one in resolution.rejections[:1] for reason in one.reasons)
+    return next((reason.text for reason in reasons if reason.weight is not Weight.ADVICE), "")
 
 
 @rule("GPU101", "weights-exceed-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Severity
-from gpusize_policies.fixes import describe, plain, wrapped
+from gpusize_policies.fixes import plain, wrapped
 from gpusize_policies.message import Remark, printable
 from gpusize_policies.rule import Needs, Waivable, rule
 
@@ -23,10 +23,12 @@ def instance_not_offered_in_region(case: Case) -> Iterator[Remark]:
 
     Why: a launch fails there, after the program has built everything around it.
     Fix: take a region that offers the type, or the type that the finding names.
-    Limits: only where AWS says so; a region that the catalog does not know is GPU812.
+    Limits: only where AWS says so; a region that the catalog does not know is GPU812. Silent
+        where GPU803 fires: a retired type is offered nowhere.
     Sources: `aws ec2 describe-instance-type-offerings`
     """
-    return wrapped(case, "instance-not-offered-in-region")
+    if not case.reasons("retired-instance"):
+        yield from wrapped(case, "instance-not-offered-in-region")
 
 
 @rule("GPU803", "retired-instance", Severity.ERROR, since="0.1")
@@ -98,9 +100,7 @@ def decision_drift(case: Case) -> Iterator[Remark]:
     if fresh is None or case.lock is None:
         return
     for reason in drift(fresh, case.lock):
-        better = (describe(fresh.plan),) if fresh.plan else ()
-        fix = reason.fix or "run `gpusize lock FILE` to take the new decision"
-        yield Remark(reason.text, (fix, *better), dict(reason.numbers))
+        yield Remark(reason.text, (reason.fix,), dict(reason.numbers))
 
 
 @rule("GPU811", "catalog-mismatch", Severity.ADVICE, since="0.1", needs=Needs.DECISION)
