@@ -12,7 +12,7 @@ from typing import Any
 import pulumi
 
 from gpusize import launch
-from gpusize.decision import Decision, decide, surroundings
+from gpusize.decision import Decision, Surroundings, decide, model_problems, surroundings
 from gpusize.inputs import Given, combine, separate
 from gpusize.project import project_folder
 from gpusize.schema import ANSWERS, COMPONENT, PACKAGE
@@ -141,7 +141,7 @@ def is_deferred(value: object) -> bool:
     )
 
 
-def read(name: str, args: object) -> tuple[Given, Workload]:
+def read(name: str, args: object, around: Surroundings) -> tuple[Given, Workload]:
     """Tell the inputs apart and parse the declaration; raises `WorkloadError` with all problems."""
     given, found = separate(args, is_deferred)
     try:
@@ -152,14 +152,18 @@ def read(name: str, args: object) -> tuple[Given, Workload]:
         if not found:
             return given, workload
         problems = found
+    told = {problem.path for problem in problems}
+    if "model" not in told:
+        problems = (*problems, *model_problems(given.declaration, around))
     raise WorkloadError(name, "is not usable", problems)
 
 
 def _decide(name: str, args: object) -> tuple[Given, Decision]:
     config = pulumi.Config(PACKAGE)
-    given, workload = read(name, args)
+    settings = {key: config.get(key) for key in SETTINGS}
     try:
-        around = surroundings(project_folder(Path.cwd()), {key: config.get(key) for key in SETTINGS})
+        around = surroundings(project_folder(Path.cwd()), settings)
+        given, workload = read(name, args, around)
         return given, decide(name, workload, around)
     except GpuSizeError as error:
         raise WorkloadError(name, "cannot be decided", error.problems) from None
@@ -168,17 +172,17 @@ def _decide(name: str, args: object) -> tuple[Given, Decision]:
 def _misfit(decision: Decision) -> WorkloadError:
     reasons = decision.answers["reasons"] or ["no reason is known"]
     problems = [Problem("", reason) for reason in reasons]
-    problems.append(
-        Problem("", "nothing was created", "change the declaration, or set `allowMisfit: true`")
-    )
-    return WorkloadError(decision.name, "has no plan that fits", problems)
+    hint = "change the declaration, or set `allowMisfit: true`"
+    problems.append(Problem("", "nothing was made of it", hint))
+    return WorkloadError(decision.name, "does not fit", problems)
 
 
 def _tell(component: GpuWorkload, decision: Decision) -> None:
-    """Warn of a plan that does not fit, and of what a newer catalog would decide."""
-    if not decision.fits:
+    """Warn of a placement that gpusize would not choose, and of what the lock holds back."""
+    if decision.resolution.plan is None:
+        poor = "is pinned to what gpusize would not choose" if decision.fits else "does not fit"
         reasons = "; ".join(decision.answers["reasons"])
-        pulumi.log.warn(f"workload '{decision.name}' has no plan that fits: {reasons}", component)
+        pulumi.log.warn(f"workload '{decision.name}' {poor}: {reasons}", component)
     for remark in decision.remarks:
         pulumi.log.info(f"workload '{decision.name}': {remark}", component)
 

@@ -7,25 +7,21 @@ what a newer catalog would do instead is only told.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
-    from gpusize.memory.result import Fit
-    from gpusize.resolution import Resolution
+    from gpusize.constraints.reason import Reason
+    from gpusize.lock import Entry
+    from gpusize.resolution import Plan, Resolution
     from gpusize.workload import Workload
 
 LOCK_FILE = "gpusize.lock"
-GIB_DIGITS = 3
-"""Digits of GiB in answers: a megabyte, far below the error of any estimate."""
-COUNT_DIGITS = 2
 MOST_REASONS = 5
 """Reasons that are told where there is no plan: dozens of types may each have theirs."""
-USD_DIGITS = 4
-"""Digits of USD in answers: what price lists carry."""
 
 
 class Surroundings(NamedTuple):
@@ -43,14 +39,16 @@ class Decision(NamedTuple):
     name: str
     workload: Workload
     resolution: Resolution
-    locked: bool
-    remarks: tuple[str, ...]
-    """What a newer catalog would decide, where the lock held the decision."""
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is a plan that works."""
-        return self.resolution.plan is not None
+    plan: Plan | None
+    """What to launch: also a pinned placement that speaks against itself, None without any."""
+    objections: tuple[Reason, ...]
+    """What speaks against it; the resolver takes no such placement of its own accord."""
+    fits: bool
+    """Whether it can run: in memory, precision and layout. Money and markets are for policies."""
+    kept: Entry | None = None
+    """The entry of the lock that gave the decision."""
+    remarks: tuple[str, ...] = ()
+    """How the lock differs from what would be decided now."""
 
     @property
     def declaration(self) -> dict[str, Any]:
@@ -60,13 +58,32 @@ class Decision(NamedTuple):
     @property
     def answers(self) -> dict[str, Any]:
         """Return what was decided, in camelCase; what is not known is absent."""
-        return _answers(self)
+        resolution, kept = self.resolution, self.kept
+        return {
+            **(_plan_answers(self.plan, kept) if self.plan else {}),
+            "fits": self.fits,
+            "locked": kept is not None,
+            "reasons": self._reasons,
+            "version": resolution.gpusize_version,
+            "catalogVersion": kept.catalog_version if kept else resolution.catalog_version,
+            "catalogDigest": kept.catalog_digest if kept else resolution.catalog_digest,
+        }
+
+    @property
+    def _reasons(self) -> list[str]:
+        if self.resolution.plan is None or self.plan is None:
+            told = list(dict.fromkeys(reason.text for reason in self.objections))[:MOST_REASONS]
+            return [*told, *(f"would fit: {change}" for change in self.resolution.would_fit)]
+        if self.kept is not None:
+            return [f"kept since {self.kept.date} by the lock, catalog {self.kept.catalog_version}"]
+        return list(self.plan.reasons)
 
 
 def surroundings(folder: Path, settings: Mapping[str, str | None]) -> Surroundings:
     """Read the settings `today`, `catalog` and `lock`; paths are relative to the folder.
 
-    Raises `GpuSizeError` with every problem of them.
+    `catalog` may name several folders, with commas between. Raises `GpuSizeError` with every
+    problem.
     """
     problems: list[Problem] = []
     today = datetime.date.today()
@@ -76,9 +93,8 @@ def surroundings(folder: Path, settings: Mapping[str, str | None]) -> Surroundin
             today = datetime.date.fromisoformat(day)
         except ValueError:
             problems.append(Problem("gpusize:today", "is not a date", "write it as YYYY-MM-DD"))
-    overlays = tuple(folder / part.strip() for part in (settings.get("catalog") or "").split(","))
-    if not (settings.get("catalog") or "").strip():
-        overlays = ()
+    names = [name.strip() for name in (settings.get("catalog") or "").split(",")]
+    overlays = tuple(folder / name for name in names if name)
     problems += (
         Problem("gpusize:catalog", f"there is no folder {overlay}")
         for overlay in overlays
@@ -89,31 +105,37 @@ def surroundings(folder: Path, settings: Mapping[str, str | None]) -> Surroundin
     return Surroundings(folder, today, overlays, folder / (settings.get("lock") or LOCK_FILE))
 
 
-def _gib(size: int | None) -> float | None:
-    from gpusize_catalog.units import GIB
+def decide(name: str, workload: Workload, around: Surroundings) -> Decision:
+    """Take the locked decision of a workload, else resolve it by the catalog.
 
-    return None if size is None else round(size / GIB, GIB_DIGITS)
+    Raises `GpuSizeError` for a model that is not known, an overlay or a lock that is not readable.
+    """
+    from gpusize.lock import drift, read_lock
+
+    fresh = _resolve(name, workload, around)
+    entry = read_lock(around.lock).get(name) if around.lock else None
+    if entry is None:
+        return _decision(name, workload, fresh)
+    remarks = tuple(f"{reason.text} ({reason.fix})" for reason in drift(fresh, entry))
+    if not entry.holds_for(workload):
+        return _decision(name, workload, fresh)._replace(remarks=remarks)
+    kept = _resolve(name, entry.applied_to(workload), around)
+    return _decision(name, workload, kept)._replace(kept=entry, remarks=remarks)
 
 
-def _usd(amount: float | None) -> float | None:
-    return None if amount is None else round(amount, USD_DIGITS)
+def model_problems(declaration: Mapping[str, Any], around: Surroundings) -> tuple[Problem, ...]:
+    """Say what is wrong with the model of a declaration that has other problems already."""
+    from gpusize.architecture import architecture_of
+    from gpusize_catalog.store import load
 
-
-def fit_answers(fit: Fit) -> dict[str, Any]:
-    """Write a fit as the schema's `DecidedFit` has it."""
-    return present(
-        {
-            "verdict": fit.verdict.value,
-            "needGib": _gib(fit.need),
-            "budgetGib": _gib(fit.budget),
-            "marginGib": _gib(fit.margin),
-            "bandGib": _gib(fit.band),
-            "kvPoolGib": _gib(fit.kv_pool),
-            "sequences": None if fit.sequences is None else round(fit.sequences, COUNT_DIGITS),
-            "longestContext": fit.longest_context,
-            "termsGib": {term.value: _gib(size) for term, size in fit.terms} or None,
-        }
-    )
+    model = declaration.get("model")
+    if not isinstance(model, str):
+        return ()
+    try:
+        architecture_of(model, load(around.overlays), around.folder)
+    except GpuSizeError as error:
+        return _at_model(error.problems)
+    return ()
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,72 +143,77 @@ def present(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def decide(name: str, workload: Workload, around: Surroundings) -> Decision:
-    """Take the locked decision of a workload, else resolve it by the catalog."""
+def _resolve(name: str, workload: Workload, around: Surroundings) -> Resolution:
     from gpusize.resolve import resolve
     from gpusize_catalog.store import load
 
     catalog = load(around.overlays)
-    resolution = resolve(workload, catalog, today=around.today, name=name)
-    return Decision(name, workload, resolution, locked=False, remarks=())
+    try:
+        return resolve(workload, catalog, today=around.today, name=name, base_dir=around.folder)
+    except GpuSizeError as error:
+        raise GpuSizeError(_at_model(error.problems)) from None
 
 
-def _answers(decision: Decision) -> dict[str, Any]:
-    resolution = decision.resolution
-    plan = resolution.plan
-    always = {
-        "fits": decision.fits,
-        "locked": decision.locked,
-        "version": resolution.gpusize_version,
-        "catalogVersion": resolution.catalog_version,
-        "catalogDigest": resolution.catalog_digest,
-    }
-    if plan is None:
-        return {**_poor(resolution), "reasons": _why_not(resolution), **always}
+def _at_model(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Give the field to problems that have neither a field nor a file: the model is looked up."""
+    return tuple(
+        problem
+        if problem.path or problem.file
+        else Problem("model", problem.message, problem.fix, problem.file)
+        for problem in problems
+    )
+
+
+def _decision(name: str, workload: Workload, resolution: Resolution) -> Decision:
+    """Take the plan, or the pinned placement that is none, with what speaks against it."""
+    candidate = resolution.candidate
+    if resolution.plan is not None:
+        return Decision(name, workload, resolution, resolution.plan, (), fits=True)
+    if candidate is None:
+        reasons = [reason for one in resolution.rejections for reason in one.reasons]
+        return Decision(name, workload, resolution, None, tuple(reasons), fits=False)
+    from gpusize.constraints import CONSTRAINTS, SILICON, Weight
+    from gpusize.reasoning import plan_of
+
+    found = [reason for constraint in CONSTRAINTS.values() for reason in constraint(candidate)]
+    errors = tuple(reason for reason in found if reason.weight is Weight.ERROR)
+    fits = not any(reason.name in SILICON for reason in errors)
+    return Decision(name, workload, resolution, plan_of(candidate, ()), errors, fits)
+
+
+def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:
+    from gpusize.explain import plan_data
+
+    data = plan_data(plan)
+    cost = data["cost"] if kept is None else _kept_cost(data["cost"], kept)
     return present(
         {
-            "instanceType": plan.instance_type,
-            "nodes": plan.nodes,
-            "gpus": plan.layout.gpus,
-            "layout": plan.layout._asdict(),
-            "region": plan.region,
-            "zones": list(plan.zones) or None,
-            "market": plan.market.value,
-            "scaling": plan.scaling,
-            "hourlyCost": _usd(plan.cost.hourly),
-            "monthlyCost": _usd(plan.cost.monthly),
-            "runCost": _usd(plan.cost.per_run),
-            "priceDate": plan.cost.price_date or None,
-            "fit": fit_answers(plan.fit),
-            "reasons": list(plan.reasons),
-            **always,
+            "instanceType": data["instanceType"],
+            "nodes": data["nodes"],
+            "gpus": data["gpus"],
+            "layout": data["layout"],
+            "region": data["region"],
+            "zones": data["zones"] or None,
+            "market": data["market"],
+            "scaling": data["scaling"],
+            "hourlyCost": cost["perHour"],
+            "monthlyCost": cost["perMonth"],
+            "runCost": cost["perRun"],
+            "priceDate": cost["priceDate"],
+            "rootVolumeGib": cost["rootVolumeGib"] or None,
+            "fit": present(data["memory"]),
         }
     )
 
 
-def _poor(resolution: Resolution) -> dict[str, Any]:
-    """Describe the pinned placement that rules judge though it does not work."""
-    candidate = resolution.candidate
-    if candidate is None:
-        return {}
-    placement = candidate.placement
+def _kept_cost(cost: Mapping[str, Any], kept: Entry) -> dict[str, Any]:
+    """Return the cost at the price that was locked; other sums are unknown at another price."""
+    if cost["perHour"] == kept.usd_per_hour:
+        return {**cost, "priceDate": kept.price_date or None}
     return {
-        "instanceType": placement.instance.id,
-        "nodes": placement.nodes,
-        "gpus": placement.layout.gpus,
-        "layout": placement.layout._asdict(),
-        "region": placement.region,
-        "market": placement.market.value,
-        "fit": fit_answers(candidate.fit),
+        **cost,
+        "perHour": kept.usd_per_hour,
+        "perMonth": None,
+        "perRun": None,
+        "priceDate": kept.price_date or None,
     }
-
-
-def _why_not(resolution: Resolution) -> list[str]:
-    """Say what speaks against the pinned placement, or in general, and what would fit."""
-    rejections = resolution.rejections
-    if resolution.candidate is not None:
-        pinned = resolution.candidate.placement.instance.id
-        rejections = tuple(one for one in rejections if one.instance_type == pinned)
-    reasons = [reason.text for rejection in rejections for reason in rejection.reasons]
-    told = list(dict.fromkeys(reasons))[:MOST_REASONS]
-    return [*told, *(f"would fit: {change}" for change in resolution.would_fit)]

@@ -73,8 +73,8 @@ def _resolve(question: Mapping[str, Any], declaration: Mapping[str, Any]) -> dic
     name = question.get("name") or "workload"
     if problems:
         raise GpuSizeError(problems)
-    _, workload = read(name, declaration)
     around = surroundings(project_folder(Path.cwd()), {"today": question.get("today")})
+    _, workload = read(name, declaration, around)
     return decide(name, workload, around).answers
 
 
@@ -89,7 +89,12 @@ def _entry(problem: Problem, hidden: tuple[str, ...]) -> tuple[str, str]:
     """
     path = problem.path
     top = path.split(".")[0].split("[")[0]
-    if top in WIRING or ":" in path or any(_touches(path, other) for other in hidden):
+    if (
+        top in WIRING
+        or ":" in path
+        or problem.file
+        or any(_touches(path, other) for other in hidden)
+    ):
         return "", str(problem)
     return path, _reason(problem)
 

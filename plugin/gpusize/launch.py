@@ -107,14 +107,14 @@ def _placement(decision: Decision) -> Properties | None:
 
 
 def _root_volume(decision: Decision, device: Any) -> list[Properties] | None:
-    storage = decision.workload.storage
-    if storage.root_volume_gib is None and storage.root_volume_throughput_mbps is None:
+    size = decision.answers.get("rootVolumeGib")
+    if size is None:
         return None
     volume = present(
         {
-            "volumeSize": storage.root_volume_gib,
+            "volumeSize": size,
             "volumeType": VOLUME_TYPE,
-            "throughput": storage.root_volume_throughput_mbps,
+            "throughput": decision.workload.storage.root_volume_throughput_mbps,
             "encrypted": "true",
             "deleteOnTermination": "true",
         }

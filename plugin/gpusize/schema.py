@@ -64,6 +64,9 @@ FIT: dict[str, tuple[Json, str]] = {
         {"type": "object", "additionalProperties": NUMBER},
         "GiB of each use of memory: weights, kv-cache, activations and so on.",
     ),
+    "contextLength": (WHOLE, "Tokens of the sequence that the need is for."),
+    "reasons": (TEXTS, "What is not known, where the verdict is unknown."),
+    "constants": (TEXTS, "Rows of the engines table that were used."),
 }
 GROUPS: dict[str, tuple[str, dict[str, tuple[Json, str]], tuple[str, ...]]] = {
     "DecidedLayout": ("Parallel sizes of one replica.", LAYOUT, tuple(LAYOUT)),
@@ -84,8 +87,9 @@ ANSWERS: dict[str, tuple[Json, str]] = {
     "monthlyCost": (NUMBER, "USD per month; absent when a price is unknown or work is bounded."),
     "runCost": (NUMBER, "USD per run of bounded work; absent when it is unknown."),
     "priceDate": (TEXT, "Date of the oldest price that the cost rests on."),
+    "rootVolumeGib": (NUMBER, "Root volume of one instance, GiB."),
     "fit": ({"$ref": "#/types/gpusize:index:DecidedFit"}, "What the memory holds."),
-    "fits": (YES_NO, "Whether there is a plan that works."),
+    "fits": (YES_NO, "Whether it can run: in memory, precision and layout."),
     "locked": (YES_NO, "Whether `gpusize.lock` gave the decision."),
     "reasons": (TEXTS, "Why this was decided, or why nothing could be."),
     "version": (TEXT, "Version of gpusize that decided."),

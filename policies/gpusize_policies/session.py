@@ -21,6 +21,7 @@ from gpusize_policies.judge import evaluate
 from gpusize_policies.reading import EXTRACTORS, Props, Selection, Value, select
 
 if TYPE_CHECKING:
+    from gpusize.lock import Entry
     from gpusize.workload import Workload
     from gpusize_policies.settings import Settings
 
@@ -66,6 +67,7 @@ class Run(NamedTuple):
     today: datetime.date
     folder: Path | None = None
     overlays: tuple[Path, ...] = ()
+    lock: Path | None = None
     region: str = ""
     """Region of the stack's configuration, for resources that name none."""
 
@@ -107,14 +109,24 @@ class Session:
             return {}, error.problems
         return {name: Declared(one.workload, None) for name, one in found.items()}, ()
 
+    @cached_property
+    def _lock(self) -> tuple[dict[str, Entry], tuple[Problem, ...]]:
+        from gpusize.lock import read_lock
+
+        try:
+            return (read_lock(self.run.lock) if self.run.lock else {}), ()
+        except GpuSizeError as error:
+            return {}, error.problems
+
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the catalog's overlays and the file of declarations."""
+        """What is wrong with the files beside the program and the catalog's overlays."""
+        found = (*self._file[1], *self._lock[1])
         try:
             _ = self.context
         except GpuSizeError as error:
-            return (*error.problems, *self._file[1])
-        return self._file[1]
+            return (*error.problems, *found)
+        return found
 
     def waits(self, urn: str) -> bool:
         """Tell whether a resource was not judged yet."""
@@ -235,6 +247,7 @@ class Session:
                 settings=self.run.settings,
                 subject=subject,
                 decided=decided,
+                lock=self._lock[0].get(name),
                 unknown=unknown,
                 missing=declared.missing,
             )
@@ -291,11 +304,11 @@ def _decided(decision: Mapping[str, Any]) -> Decided | None:
     """Read what the component decided; None where it found no type."""
     from gpusize.workload import Market
 
-    versions = {
-        "catalog_version": str(decision.get("catalogVersion", "")),
-        "catalog_digest": str(decision.get("catalogDigest", "")),
-        "gpusize_version": str(decision.get("version", "")),
-    }
+    versions = {"gpusize_version": str(decision.get("version", ""))}
+    if not decision.get("locked"):
+        # A locked decision keeps the catalog it was made with, which says nothing of the plugin.
+        versions["catalog_version"] = str(decision.get("catalogVersion", ""))
+        versions["catalog_digest"] = str(decision.get("catalogDigest", ""))
     instance_type = decision.get("instanceType")
     if not isinstance(instance_type, str):
         return Decided({}, **versions)

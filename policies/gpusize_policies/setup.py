@@ -111,8 +111,8 @@ def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
             settings = load(str(path))
     except GpuSizeError as error:
         problems += error.problems
-    today, overlays = _of_stack(stack, base, settings, problems)
-    run = Run(settings, today, folder, overlays, stack.region)
+    today, overlays, lock = _of_stack(stack, base, settings, problems)
+    run = Run(settings, today, folder, overlays, lock, stack.region)
     return Setup(run, tuple(problems))
 
 
@@ -136,7 +136,7 @@ def configure(setup: Setup, names: Sequence[str], config: Mapping[str, Mapping[s
 
 def _of_stack(
     stack: Stack, base: Path, settings: Settings, problems: list[Problem]
-) -> tuple[datetime.date, tuple[Path, ...]]:
+) -> tuple[datetime.date, tuple[Path, ...], Path | None]:
     from gpusize.decision import surroundings
 
     default = settings.today or datetime.date.today()
@@ -144,8 +144,10 @@ def _of_stack(
         around = surroundings(base, stack.config)
     except GpuSizeError as error:
         problems += error.problems
-        return default, ()
-    return (around.today if stack.config.get("today") else default), around.overlays
+        return default, (), settings.lock
+    today = around.today if stack.config.get("today") else default
+    lock = around.lock if stack.config.get("lock") else settings.lock or around.lock
+    return today, around.overlays, lock
 
 
 def _known(name: str, rules: Mapping[str, Rule]) -> tuple[str, ...]:
