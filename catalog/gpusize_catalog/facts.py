@@ -476,6 +476,9 @@ class EngineFacts(NamedTuple):
     """Captured sizes at most."""
     cache_layout: str
     """paged, grouped, two-pools or preallocated."""
+    reserves: str
+    """For how many sequences the cache is laid out at start: one, all (the most that the engine
+    runs at once), or all-unless-fraction (all, where no memory fraction is declared)."""
     group_slack: float | None
     """Grouped layout: largest ratio of layer counts that is padded instead of split."""
     block_tokens: int
@@ -488,7 +491,8 @@ class EngineFacts(NamedTuple):
     host_embeddings: bool
     """Whether token embeddings stay in host memory."""
     batch_defaults: str
-    """`min GiB [!capability…]=tokens/sequences; …`, first match wins; tokens may be `context`."""
+    """`min GiB [!capability…]=tokens/sequences; …`, the first that the GPU meets counts. Tokens may
+    be `context`, or `chunked`: the context up to 32768 tokens, 2048 above."""
     uncertainty: float
     """Relative error of everything but weights and cache, one side."""
     source: str

@@ -30,6 +30,8 @@ HEADROOM_SHARE = 0.05
 CACHE_ERROR = 0.005
 """Relative error of the cache's bytes: block rounding and scales."""
 NVLINK = frozenset({"nvlink", "nvswitch"})
+ALL = "all"
+ALL_UNLESS_FRACTION = "all-unless-fraction"
 OWN_DRAFT = frozenset({"mtp"})
 FREE_DRAFT = frozenset({"ngram", "none"})
 """Ways of speculative decoding that hold no weights of their own."""
@@ -255,8 +257,8 @@ class Sizing:
         fraction = declared or runtime.default_fraction(engine, device, batch, layout.gpus)
         budget = runtime.BUDGETS[engine.budget_of](device.usable, fraction or 1.0, parts)
         cache = self._cache(layout.tp, batch.tokens, split.stage.layers)
-        state = cache.state_bytes
-        kept = cache.sequence_bytes(context)
+        state = cache.state_bytes * self._reserved(batch)
+        kept = cache.bytes_for(context, self._reserved(batch))
         fixed = _fixed_terms(engine, parts)
         taken = sum([size for _, size in fixed])
         pool = budget.limit - taken
@@ -284,6 +286,15 @@ class Sizing:
             self._echo(batch, fraction),
             (runtime.row_name(engine),),
         )
+
+    def _reserved(self, batch: Batch) -> int:
+        """Sequences that the engine lays the cache out for at start; most engines check one."""
+        assert self.engine is not None
+        declared = self.workload.engine.memory_fraction
+        reserves = self.engine.reserves
+        if reserves == ALL or (reserves == ALL_UNLESS_FRACTION and declared is None):
+            return batch.sequences
+        return 1
 
     def _parts(self, device: Device, layout: Layout, batch: Batch, split: Split) -> Parts:
         """Everything but the cache."""

@@ -37,7 +37,8 @@ LARGEST_GRAPH = 512
 """Captured batch sizes: 1, 2, 4, then every 8 to 256, every 16 to 512, at most twice the sequences
 (vLLM compilation config)."""
 GRAPH_SEQUENCES = 2
-CONTEXT_WORD = "context"
+WHOLE_CONTEXT = "context"
+CHUNKED_CONTEXT = "chunked"
 
 
 class Batch(NamedTuple):
@@ -110,8 +111,10 @@ def default_batch(row: EngineFacts, device: Device, context: int) -> Batch:
         if device.usable < float(least) * GIB or _excluded(excluded, device):
             continue
         tokens, _, sequences = sizes.partition("/")
-        if tokens == CONTEXT_WORD:
-            return Batch(context if context <= CHUNKED_ABOVE else CHUNK, int(sequences))
+        if tokens == WHOLE_CONTEXT or (tokens == CHUNKED_CONTEXT and context <= CHUNKED_ABOVE):
+            return Batch(context, int(sequences))
+        if tokens == CHUNKED_CONTEXT:
+            return Batch(CHUNK, int(sequences))
         return Batch(int(tokens), int(sequences))
     return Batch(CHUNK, LARGE_GRAPHS_FROM)
 

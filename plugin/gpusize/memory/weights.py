@@ -20,6 +20,8 @@ VOCAB_PADDING = 64
 """Rows that the vocabulary is rounded up to before it is cut (vLLM vocab_parallel_embedding)."""
 GATED_MATRICES = 3
 """Matrices of one gated MLP: gate, up, down."""
+ROTARY_BYTES = 2
+"""Bytes of one rotary angle (vLLM keeps the table in the model's 16 bits)."""
 LORA_RANK = 16
 """Default max_lora_rank of vLLM: slots are allocated for it whatever the adapters have."""
 LORA_BYTES = 2
@@ -62,7 +64,13 @@ def rank_bytes(
         + share * _expert_bits(architecture, form, engine, layout)
         + _other_bits(architecture, form, layout.tp, stage, share)
     )
-    return round(bits / BITS_PER_BYTE)
+    return round(bits / BITS_PER_BYTE) + _rotary_bytes(architecture)
+
+
+def _rotary_bytes(architecture: Architecture) -> int:
+    """Table of rotary angles, one on every rank: a row of one head's width for every position."""
+    width = architecture.qk_rope_head_dim or architecture.head_dim
+    return (architecture.max_position or 0) * width * ROTARY_BYTES
 
 
 def padded_vocabulary(vocab: int, tp: int) -> int:
