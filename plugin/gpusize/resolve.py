@@ -143,14 +143,7 @@ def _pinned_candidate(search: Search, trials: Sequence[Trial]) -> Candidate | No
     tried = [candidate for trial in trials for candidate in trial.tried]
     if search.study.workload.instance_type is None:
         tried = [candidate for candidate in tried if candidate.gpu.cuda]
-    return min(tried, key=_poverty, default=None)
-
-
-def _poverty(candidate: Candidate) -> tuple[object, ...]:
-    errors, warnings, margin, _ = badness(candidate)
-    if errors:
-        return errors, warnings, margin, candidate.instance.id, candidate.placement.layout
-    return 0, warnings, 0.0, *rank_of(candidate)
+    return min(tried, key=badness, default=None)
 
 
 def _is_acceptable(candidate: Candidate) -> bool:

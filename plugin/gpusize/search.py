@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.candidate import Candidate, Study, gpu_of
 from gpusize.constraints import CONSTRAINTS, MONEY, OFFER, SILICON, Constraint
 from gpusize.constraints.reason import Reason, Weight
+from gpusize.constraints.speed import READING_PACE
 from gpusize.memory.result import Verdict
 from gpusize.placement import Layout, Pins, Placement, layouts
 from gpusize.workload import Market
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from gpusize.candidate import Silicon
     from gpusize_catalog.facts import Gpu, InstanceType
 
+SMALL_SHARE = 0.15
+"""Communication below this part of the time is no reason to prefer one placement to another: the
+share of a slow GPU is small because everything else takes longer."""
 SHARE_STEP = 0.10
-"""Layouts whose communication differs by less than this part of the time count as equal."""
+"""Above, placements that differ by less than this count as equal."""
 UNKNOWN_SHARE = 99
 NEVER = 9
 """Rank of a latency that cannot be judged."""
@@ -27,7 +31,7 @@ _MONEY = tuple(rule for name, rule in MONEY.items() if name != "idle-gpus-on-nod
 _OFFER = tuple(OFFER.values())
 _SILICON = tuple(SILICON.values())
 
-Key = tuple[tuple[int, int], int, int, float, int, str, Layout]
+Key = tuple[tuple[int, int], int, tuple[int, int], float, int, str, float, Layout]
 
 
 class Trial(NamedTuple):
@@ -186,7 +190,8 @@ def rank_of(candidate: Candidate) -> Key:
     """What candidates are compared by: smaller is better.
 
     Latency met, fewest GPUs, least communication, price for the declared duration; then fewer
-    nodes and the name, so that the order is total.
+    nodes and the name, so that the order is total. Stages inside a node count as worse than any
+    communication that a constraint allows: they move little, but each token waits for all of them.
     """
     placement = candidate.placement
     share = candidate.timing.communication_share
@@ -195,12 +200,22 @@ def rank_of(candidate: Candidate) -> Key:
     return (
         service_of(candidate),
         placement.gpus,
-        UNKNOWN_SHARE if share is None else int(share / SHARE_STEP),
+        (
+            int(placement.layout.pp > placement.nodes),
+            _share_class(share),
+        ),
         price,
         placement.nodes,
         placement.instance.id,
+        1.0 if share is None else share,
         placement.layout,
     )
+
+
+def _share_class(share: float | None) -> int:
+    if share is None:
+        return UNKNOWN_SHARE
+    return 0 if share <= SMALL_SHARE else 1 + int((share - SMALL_SHARE) / SHARE_STEP)
 
 
 def service_of(candidate: Candidate) -> tuple[int, int]:
@@ -210,8 +225,9 @@ def service_of(candidate: Candidate) -> tuple[int, int]:
     if not demand.tokens_declared:
         held = candidate.fit.sequences_at(demand.prompt + demand.output)
         queues = int(held is None or held < demand.concurrency)
+    pace = demand.token_time or (READING_PACE if demand.user_facing else None)
     late = max(
-        _late(demand.token_time, timing.token_seconds),
+        _late(pace, timing.token_seconds),
         _late(demand.first_token_time, timing.prefill_seconds),
     )
     return queues, late
@@ -262,14 +278,14 @@ def _siblings(placement: Placement, study: Study) -> list[InstanceType]:
     )
 
 
-def badness(candidate: Candidate) -> tuple[int, int, float, str]:
-    """How far a candidate is from being a plan: fewest errors, fewest warnings, most margin."""
+def badness(candidate: Candidate) -> tuple[int, int, float, Key]:
+    """How far a candidate is from being a plan: errors, warnings, missing bytes, then its rank."""
     weights = [reason.weight for reason in reasons_of(candidate)]
     margin = candidate.fit.margin
     unknown = candidate.fit.verdict is Verdict.UNKNOWN
     return (
         weights.count(Weight.ERROR),
         weights.count(Weight.WARN) + int(unknown),
-        -(margin if margin is not None else -inf),
-        str(candidate.placement.layout),
+        inf if margin is None else max(0, -margin),
+        rank_of(candidate),
     )

@@ -7,8 +7,10 @@ more resolve, and there are at most a few of a kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from gpusize.memory.result import Verdict
 from gpusize_catalog.units import usd
 
 if TYPE_CHECKING:
@@ -24,8 +26,9 @@ CONTEXT_TRIES = 6
 REGION_TRIES = 12
 MORE_NODES = 8
 MS = 1e3
-ROOM = 1.25
-"""A slower target is proposed with this much room over the estimate."""
+SLOWER = 4
+"""Beside the fastest target that is met, one so many times slower, for its price."""
+FIELD = "time_per_output_token_ms"
 
 
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
@@ -93,16 +96,20 @@ def _concurrency(study: Study, tried: list[Candidate]) -> Iterator[str]:
         yield f"concurrency {held} on each of {replicas} replicas: {_describe(plan)} per replica"
 
 
-def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:
     latency = getattr(study.workload, "latency", None)
     if latency is None or latency.time_per_output_token_ms is None:
         return
-    plan = _plan(
-        study, latency=latency.model_copy(update=dict.fromkeys(type(latency).model_fields))
-    )
-    if plan and plan.timing.token_seconds is not None:
-        target = plan.timing.token_seconds * MS * ROOM
-        yield f"timePerOutputTokenMs {target:.0f}: {_describe(plan)}"
+    holding = (candidate for candidate in tried if candidate.fit.verdict is Verdict.FITS)
+    times = (candidate.timing.token_seconds for candidate in holding)
+    fastest = min((seconds for seconds in times if seconds is not None), default=None)
+    if fastest is None:
+        return
+    target = ceil(fastest * MS)
+    for reachable in (target, SLOWER * target):
+        plan = _plan(study, latency=latency.model_copy(update={FIELD: float(reachable)}))
+        if plan:
+            yield f"timePerOutputTokenMs {reachable}: {_describe(plan)}"
 
 
 def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
@@ -139,8 +146,9 @@ CHANGES: tuple[Callable[[Study, list[Candidate]], Iterator[str]], ...] = (
 
 
 def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
-    """The plan of the changed declaration."""
+    """The plan of the changed declaration, where nothing speaks against it."""
     from gpusize.resolve import resolve
+    from gpusize.search import blocks, reasons_of
 
     workload = study.workload.model_copy(update=changes) if changes else study.workload
     resolution = resolve(
@@ -150,6 +158,9 @@ def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
         settings=settings or study.settings,
         architecture=study.architecture,
     )
+    candidate = resolution.candidate
+    if candidate is None or any(blocks(reason) for reason in reasons_of(candidate)):
+        return None
     return resolution.plan
 
 

@@ -66,6 +66,7 @@ SILICON: dict[str, Constraint] = {
     "interconnect-unknown": interconnect.interconnect_unknown,
     "tp-over-pcie": interconnect.tp_over_pcie,
     "bandwidth-bound-decode": speed.bandwidth_bound_decode,
+    "slower-than-reading": speed.slower_than_reading,
     "prefill-compute-bound": speed.prefill_compute_bound,
 }
 """Depend on the GPUs, what joins them, and the layout: equal for all hosts of the same GPUs."""

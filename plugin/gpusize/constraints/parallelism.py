@@ -101,6 +101,16 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
         "idle-gpus-on-node",
         Weight.WARN,
         f"{used} of the {placement.gpus} GPUs of {candidate} do the work, {idle} idle{wasted}",
-        f"{better} has {used}" if better else f"dp={placement.gpus // (layout.tp * layout.pp)}",
+        f"{better} has {used}" if better else _filled(candidate),
         numbers,
     )
+
+
+def _filled(candidate: Candidate) -> str:
+    """A number of copies that leaves no GPU idle, where there is one."""
+    placement = candidate.placement
+    ranks = placement.layout.tp * placement.layout.pp
+    copies = placement.gpus // ranks
+    if placement.gpus % ranks or copies > candidate.demand.concurrency:
+        return "a smaller node, or a layout that fills this one"
+    return f"dp={copies}"

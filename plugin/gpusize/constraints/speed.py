@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from gpusize.candidate import Candidate
 
 MS = 1e3
+READING_PACE = 0.2
+"""Seconds per token at which people read: 238 words per minute (Brysbaert 2019), 4 tokens in 3
+words. Taken as the target of a user-facing service that declares none."""
 
 
 def bandwidth_bound_decode(candidate: Candidate) -> Iterator[Reason]:
@@ -35,6 +38,24 @@ def bandwidth_bound_decode(candidate: Candidate) -> Iterator[Reason]:
             "targetMs": round(target * MS, 1),
             "memoryGBps": round(bandwidth / GB),
         },
+    )
+
+
+def slower_than_reading(candidate: Candidate) -> Iterator[Reason]:
+    """A user-facing service without a target, slower at every peak than its users read."""
+    demand = candidate.demand
+    if not demand.user_facing or demand.token_time is not None:
+        return
+    bound = candidate.timing.token_bound
+    if bound is None or bound <= READING_PACE or candidate.workload.instance_type is not None:
+        return
+    yield Reason(
+        "slower-than-reading",
+        Weight.WARN,
+        f"one token takes at least {bound * MS:.0f} ms on {candidate} at"
+        f" {candidate.placement.layout}, people read one in {READING_PACE * MS:.0f} ms",
+        "declare latency.timePerOutputTokenMs where slower is enough",
+        {"boundMs": round(bound * MS, 1), "readingMs": READING_PACE * MS},
     )
 
 
