@@ -7,8 +7,8 @@ checked on what is left, so that a problem elsewhere does not hide them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,6 +17,7 @@ from gpusize.plain import BAD, Plain, join, show, show_key
 from gpusize.relations import Given, relations_of
 from gpusize.suggest import Suggestions, listed
 from gpusize.value_errors import value_problems
+from gpusize.vocabulary import Words, words_of
 from gpusize.workload import (
     RESERVED_KINDS,
     RESERVED_MODALITIES,
@@ -28,8 +29,13 @@ from gpusize.workload import (
 )
 from gpusize_catalog.problems import GpuSizeError, Problem
 
+if TYPE_CHECKING:
+    from gpusize_catalog.store import Catalog
+
 MAX_PROBLEMS = 100
 """Problems told at once; the rest is counted."""
+MAX_LISTED = 12
+"""Words that a message lists."""
 NAME_LENGTH = 63
 """Longest name of a workload: it ends in resource names and tags."""
 FILE_KEYS = ("workloads",)
@@ -38,31 +44,33 @@ FILE_KEYS = ("workloads",)
 Lines = Mapping[str, tuple[int, int]]
 
 
-def read_workload(raw: Any, path: str = "") -> Workload:
+def read_workload(raw: Any, path: str = "", catalog: Catalog | None = None) -> Workload:
     """See `gpusize.workload.parse_workload`."""
-    reader = _Reader()
+    reader = _Reader(catalog)
     workload = reader.workload(raw, path)
     if workload is None or reader.problems:
         raise GpuSizeError(_limited(reader.problems))
     return workload
 
 
-def read_workloads(raw: Any, file: str = "", lines: Lines | None = None) -> dict[str, Workload]:
+def read_workloads(
+    raw: Any, file: str = "", lines: Lines | None = None, catalog: Catalog | None = None
+) -> dict[str, Workload]:
     """See `gpusize.workload.parse_workloads`."""
-    reader = _Reader()
+    reader = _Reader(catalog)
     found = reader.file(raw)
     if reader.problems:
-        problems = _limited(reader.problems)
-        placed = [_placed(problem, file, lines or {}) for problem in problems]
-        raise GpuSizeError(sorted(placed, key=lambda problem: problem.line or 0))
+        raise GpuSizeError(_limited(_in_order(reader.problems, file, lines or {})))
     return {name: workload for name, workload in found.items() if workload is not None}
 
 
 class _Reader:
     """Collects the problems of one declaration or of all declarations of a file."""
 
-    def __init__(self) -> None:
+    def __init__(self, catalog: Catalog | None) -> None:
         self.problems: list[Problem] = []
+        self._catalog = catalog
+        self._words: dict[Words, dict[str, str]] = {}
         self._suggestions = Suggestions()
         self._plain = Plain(self.problems)
 
@@ -93,7 +101,8 @@ class _Reader:
             self._report(path, told, "declare at least kind, model, region and contextLength")
             return None
         before = len(self.problems)
-        choice = _Choice(self, dict(self._plain.keys(raw, path)), path)
+        self._plain.begin()
+        choice = _Choice(self, raw, path)
         data = self._group(choice.cls, raw, path, choice)
         if not choice.certain:
             data["kind"], data["modality"] = choice.kind, choice.modality
@@ -101,9 +110,11 @@ class _Reader:
         self._relations(data, path)
         return workload if len(self.problems) == before else None
 
-    def choose_word(self, path: str, value: Any, allowed: Sequence[str], subject: str) -> None:
+    def choose_word(self, path: str, value: Any, allowed: Iterable[str], subject: str) -> None:
         """Tell that a value is none of the allowed words."""
-        fix = self._suggestions.fix(value, allowed, f"one of {listed(allowed)}")
+        words = list(allowed)
+        rest = f"one of {listed(words)}" if len(words) <= MAX_LISTED else "see `gpusize catalog`"
+        fix = self._suggestions.fix(value, words, rest)
         self._report(path, f"unknown {subject} {show(value)}", fix)
 
     def report(self, path: str, message: str, fix: str = "") -> None:
@@ -118,6 +129,9 @@ class _Reader:
             self._report("workloads", "is empty", "name at least one workload")
         found: dict[str, Workload | None] = {}
         for name, raw in declared.items():
+            if self._plain.is_full:
+                self._report("workloads", "hold too many values", "split the file up")
+                break
             if not isinstance(name, str) or not _is_name(name):
                 shown = show_key(name) if isinstance(name, str) else show(name)
                 fix = f"letters, digits, - and _, at most {NAME_LENGTH} of them"
@@ -156,10 +170,23 @@ class _Reader:
             if not field.many:
                 return self._entry(field.group, value, path)
         item = self._plain.value(value, path)
-        if field.words is not None and isinstance(item, str) and item not in field.words.words:
-            self.choose_word(path, item, field.words.words, field.words.subject)
-            return BAD
-        return item
+        if field.words is None or not isinstance(item, str):
+            return item
+        known = self._known(field.words)
+        if item.lower() in known:
+            return known[item.lower()]
+        self.choose_word(path, item, known, field.words.subject)
+        return BAD
+
+    def _known(self, words: Words) -> dict[str, str]:
+        """The words of a field and what they stand for, by the catalog."""
+        if words not in self._words:
+            if self._catalog is None:
+                from gpusize_catalog.store import load
+
+                self._catalog = load()
+            self._words[words] = words_of(words, self._catalog)
+        return self._words[words]
 
     def _entry(self, cls: type[Group], value: Any, path: str) -> Any:
         """Plain data where a group stands, which may be in its short form."""
@@ -202,17 +229,17 @@ class _Reader:
 class _Choice:
     """The class that a declaration is read as: the declared kind's, or the nearest one."""
 
-    def __init__(self, reader: _Reader, entries: Mapping[str, Any], path: str) -> None:
+    def __init__(self, reader: _Reader, entries: Mapping[Any, Any], path: str) -> None:
         self._entries = entries
         kind = _word(entries.get("kind"))
-        modality = _word(entries.get("modality", Modality.TEXT))
+        modality = _word(entries.get("modality"))
+        modality = Modality.TEXT.value if modality is None else modality
         self._is_reserved = kind in RESERVED_KINDS or modality in RESERVED_MODALITIES
         cls = _class_of(kind, modality)
         self.certain = cls is not None
         if cls is None:
             _tell(reader, kind, join(path, "kind"), Kind, RESERVED_KINDS)
-            if "modality" in entries:
-                _tell(reader, modality, join(path, "modality"), Modality, RESERVED_MODALITIES)
+            _tell(reader, modality, join(path, "modality"), Modality, RESERVED_MODALITIES)
         self.kind, self.modality, self.cls = self._nearest(kind, modality, cls)
 
     def may_have(self, key: str) -> bool:
@@ -228,7 +255,7 @@ class _Choice:
     ) -> tuple[Kind, Modality, type[Workload]]:
         if cls is not None:
             return Kind(kind), Modality(modality), cls
-        keys = self._entries.keys()
+        keys = {key for key in self._entries if isinstance(key, str)}
 
         def score(item: tuple[tuple[Kind, Modality], type[Workload]]) -> tuple[int, int, int]:
             (its_kind, its_modality), its_class = item
@@ -279,6 +306,12 @@ def _limited(problems: list[Problem]) -> list[Problem]:
     if rest <= 0:
         return problems
     return [*problems[:MAX_PROBLEMS], Problem("", f"and {rest} more problems")]
+
+
+def _in_order(problems: list[Problem], file: str, lines: Lines) -> list[Problem]:
+    """Problems with their places, in the order of the file where places are known."""
+    placed = [_placed(problem, file, lines) for problem in problems]
+    return sorted(placed, key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
 def _placed(problem: Problem, file: str, lines: Lines) -> Problem:

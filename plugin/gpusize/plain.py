@@ -16,8 +16,10 @@ from gpusize_catalog.problems import Problem
 
 MAX_DEPTH = 12
 """Nested mappings and lists; the vocabulary needs 4."""
-MAX_NODES = 20_000
-"""Values of one declaration; a file of 200 workloads has about 8,000."""
+MAX_NODES = 10_000
+"""Values of one declaration; one with every field, 50 tags and 50 waivers has about 450."""
+MAX_FILE_NODES = 1_000_000
+"""Values of all declarations of a file, each counted where an alias repeats it."""
 MAX_NUMBER = 2**53
 """Largest magnitude taken: JSON and Pulumi carry numbers as doubles, exact up to here."""
 SHOWN = 40
@@ -42,7 +44,7 @@ def show(value: object) -> str:
     if isinstance(value, int) and abs(value) > MAX_NUMBER:
         return "a number too large"
     if isinstance(value, (int, float)):
-        return f"{value:g}" if isinstance(value, float) and abs(value) < MAX_NODES else str(value)
+        return f"{value:g}"[:SHOWN] if isinstance(value, float) else str(value)
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, Sequence):
@@ -71,6 +73,19 @@ class Plain:
         self.problems = problems
         self.bad: set[str] = set()
         self._nodes = 0
+        self._all_nodes = 0
+        self._is_told = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more values were seen than one file may have."""
+        return self._all_nodes > MAX_FILE_NODES
+
+    def begin(self) -> None:
+        """Begin another declaration."""
+        self._all_nodes += self._nodes
+        self._nodes = 0
+        self._is_told = False
 
     def report(self, path: str, message: str, fix: str = "") -> object:
         """Tell a problem of the value at `path`."""
@@ -95,10 +110,12 @@ class Plain:
 
     def keys(self, value: Mapping[Any, Any], path: str) -> list[tuple[str, Any]]:
         """Entries of a mapping whose keys are text and whose values are there."""
-        entries = []
+        entries: list[tuple[str, Any]] = []
+        self._nodes += len(value)
+        if self._nodes > MAX_NODES:
+            self._too_much(path)
+            return entries
         for key, item in value.items():
-            if isinstance(key, Enum):
-                key = key.value
             if not isinstance(key, str):
                 self.report(path, f"has a key that is not text: {show(key)}", "quote the key")
             elif item is not None:
@@ -129,6 +146,7 @@ class Plain:
         return {key: item for key, item in entries.items() if item is not BAD}
 
     def _too_much(self, path: str) -> object:
-        if self._nodes == MAX_NODES + 1:
+        if not self._is_told:
+            self._is_told = True
             self.report(path, f"declaration has more than {MAX_NODES} values", "split it up")
         return BAD

@@ -1,75 +1,67 @@
-"""Words that a declaration may use for formats and engines.
-
-The facts behind a word (bits, kernels, constants of an engine version) are the catalog's. A test
-holds both lists together.
-"""
+"""Words that a declaration may use for formats and engines: those the catalog has facts for."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpusize_catalog.store import Catalog
 
 AUTO = "auto"
+COMPUTE = ("bf16", "fp16", "fp32", "fp8", "int8")
+"""Formats that activations and matrix products can have."""
 
 
 class Words(NamedTuple):
     """The words that one field takes; stands in its annotation."""
 
     subject: str
-    words: tuple[str, ...]
+    """What messages call one of them."""
+    has_auto: bool = True
 
 
-_GGUF_TYPES = (
-    "q2_k",
-    "q3_k_s",
-    "q3_k_m",
-    "q3_k_l",
-    "q4_0",
-    "q4_1",
-    "q4_k_s",
-    "q4_k_m",
-    "q5_0",
-    "q5_1",
-    "q5_k_s",
-    "q5_k_m",
-    "q6_k",
-    "q8_0",
-    "iq1_s",
-    "iq1_m",
-    "iq2_xxs",
-    "iq2_xs",
-    "iq2_s",
-    "iq3_xxs",
-    "iq3_s",
-    "iq4_xs",
-    "iq4_nl",
-)
+WEIGHTS_FORMATS = Words("weights format")
+NATIVE_FORMATS = Words("weights format", has_auto=False)
+COMPUTE_PRECISIONS = Words("compute precision")
+KV_CACHE_FORMATS = Words("KV cache format")
+ENGINES = Words("engine", has_auto=False)
 
-WEIGHTS_FORMATS = Words(
-    "weights format",
-    (
-        AUTO,
-        "bf16",
-        "fp16",
-        "fp32",
-        "fp8",
-        "fp8-block",
-        "int8",
-        "int4",
-        "awq",
-        "gptq",
-        "nf4",
-        "nf4-double-quant",
-        "nvfp4",
-        "mxfp4",
-        *(f"gguf-{name}" for name in _GGUF_TYPES),
-    ),
-)
-COMPUTE_PRECISIONS = Words("compute precision", (AUTO, "bf16", "fp16", "fp32", "fp8", "int8"))
-KV_CACHE_FORMATS = Words(
-    "KV cache format",
-    (AUTO, "bf16", "fp16", "fp32", "fp8", "fp8-e4m3", "fp8-e5m2", "int8", "q8_0", "q4_0"),
-)
-ENGINES = Words(
-    "engine",
-    ("vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy", "llama.cpp", "ollama", "transformers"),
-)
+
+def words_of(words: Words, catalog: Catalog) -> dict[str, str]:
+    """Every word of a field in lower case, with the id that it stands for."""
+    known = {AUTO: AUTO} if words.has_auto else {}
+    known.update(_SOURCES[words.subject](catalog))
+    return known
+
+
+def _formats(catalog: Catalog) -> dict[str, str]:
+    return _named(catalog, tuple(row.id for row in catalog.formats()))
+
+
+def _cache_formats(catalog: Catalog) -> dict[str, str]:
+    return _named(catalog, tuple(row.id for row in catalog.formats() if row.kv_bits is not None))
+
+
+def _precisions(catalog: Catalog) -> dict[str, str]:
+    return _named(catalog, COMPUTE)
+
+
+def _engines(catalog: Catalog) -> dict[str, str]:
+    return {name.lower(): name for name in catalog.engine_names()}
+
+
+def _named(catalog: Catalog, ids: tuple[str, ...]) -> dict[str, str]:
+    """Formats by id and alias; an id wins over another format's alias."""
+    rows = [row for row in catalog.formats() if row.id in ids]
+    known = {alias.lower(): row.id for row in rows for alias in row.aliases}
+    return {**{row.id.lower(): row.id for row in rows}, **known, **{id_: id_ for id_ in ids}}
+
+
+_SOURCES: dict[str, Callable[[Catalog], dict[str, str]]] = {
+    "weights format": _formats,
+    "KV cache format": _cache_formats,
+    "compute precision": _precisions,
+    "engine": _engines,
+}

@@ -10,7 +10,7 @@ inherits them, and this module lies on the path of every command.
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,8 +18,12 @@ from gpusize.vocabulary import (
     COMPUTE_PRECISIONS,
     ENGINES,
     KV_CACHE_FORMATS,
+    NATIVE_FORMATS,
     WEIGHTS_FORMATS,
 )
+
+if TYPE_CHECKING:
+    from gpusize_catalog.store import Catalog
 
 MAX_COUNT = 2**53
 """Largest whole number taken: JSON and Pulumi carry numbers as doubles, exact up to here."""
@@ -352,7 +356,7 @@ class InlineModel(Group):
     vision_params: Natural | None = Field(
         None, description="Parameters of the vision tower, part of the total."
     )
-    native_format: Annotated[str, WEIGHTS_FORMATS] = Field(
+    native_format: Annotated[str, NATIVE_FORMATS] = Field(
         "bf16", description="Format of the published weights."
     )
 
@@ -516,27 +520,31 @@ WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
 }
 
 
-def parse_workload(raw: Any, path: str = "") -> Workload:
+def parse_workload(raw: Any, path: str = "", catalog: "Catalog | None" = None) -> Workload:
     """Turn a declaration (camelCase or snake_case keys) into a workload.
 
+    `catalog` has the formats and engines that may be named; the shipped one where it is left out.
     Raises `GpuSizeError` with every problem, each with its camelCase path below `path` and a fix.
     """
     from gpusize.declaration import read_workload
 
-    return read_workload(raw, path)
+    return read_workload(raw, path, catalog)
 
 
 def parse_workloads(
-    raw: Any, file: str = "", lines: Mapping[str, tuple[int, int]] | None = None
+    raw: Any,
+    file: str = "",
+    lines: Mapping[str, tuple[int, int]] | None = None,
+    catalog: "Catalog | None" = None,
 ) -> dict[str, Workload]:
     """Turn a file's content, `workloads: {name: declaration}`, into workloads by name.
 
-    `lines` maps a path to the line and column where it stands. Raises `GpuSizeError` with every
-    problem of every workload.
+    `lines` maps a path to the line and column where it stands; `catalog` as above. Raises
+    `GpuSizeError` with every problem of every workload.
     """
     from gpusize.declaration import read_workloads
 
-    return read_workloads(raw, file, lines)
+    return read_workloads(raw, file, lines, catalog)
 
 
 def workload_schema() -> dict[str, Any]:
