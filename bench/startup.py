@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
-
-from pydantic import BaseModel
 
 from bench import peers
 from bench.processes import Command, interleave, paired_ratio
@@ -40,15 +38,28 @@ workloads:
 """
 
 
-def count_fields(model: type[BaseModel]) -> int:
-    """Count a model's fields and those of the groups in it."""
-    count = 0
-    for field in model.model_fields.values():
-        count += 1
-        for part in (field.annotation, *get_args(field.annotation)):
-            if isinstance(part, type) and issubclass(part, BaseModel):
-                count += count_fields(part)
-    return count
+COUNT_FIELDS = """\
+from typing import get_args
+from pydantic import BaseModel
+from gpusize.workload import Serving
+
+def count(model):
+    parts = [p for f in model.model_fields.values() for p in (f.annotation, *get_args(f.annotation))]
+    groups = [p for p in parts if isinstance(p, type) and issubclass(p, BaseModel)]
+    return len(model.model_fields) + sum(map(count, groups))
+
+print(count(Serving))
+"""
+
+
+def count_fields() -> int:
+    """Count the fields of a serving workload and of the groups in it.
+
+    In a process of its own: a child's peak memory counts from its parent's at the fork, so the
+    bench itself must stay smaller than what it measures.
+    """
+    command = [sys.executable, "-c", COUNT_FIELDS]
+    return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def bare_model() -> str:
@@ -57,9 +68,7 @@ def bare_model() -> str:
     It imports pydantic and yaml, builds one model of as many fields, parses the same declaration
     and checks it, with no sizing.
     """
-    from gpusize.workload import Serving
-
-    fields = [f"    field_{i}: int | None = None" for i in range(count_fields(Serving))]
+    fields = [f"    field_{i}: int | None = None" for i in range(count_fields())]
     lines = [
         "import sys",
         "import pydantic, yaml",
