@@ -46,7 +46,7 @@ def _longer(name: str, catalog: Catalog) -> Match | None:
     for ending in catalog.suffixes():
         exact = catalog.exact_model(name + ending.suffix) if ending.kind == TWIN else None
         if exact is not None:
-            return exact[0], f"architecture of {exact[0].id} (twin without {ending.suffix})"
+            return exact[0], f"architecture of {exact[0].id}: its twin without {ending.suffix}"
     return None
 
 
@@ -55,5 +55,5 @@ def _ended(model: ModelFacts, endings: tuple[NameSuffix, ...]) -> Match:
     copies = [ending for ending in endings if ending.kind != TWIN]
     if copies:
         model = model._replace(native_format=copies[0].native_format)
-    notes = "; ".join(f"{ending.suffix}: {ending.note}" for ending in endings)
-    return model, f"architecture of {model.id} ({notes})"
+    notes = "; ".join(f"{ending.suffix} is {ending.note}" for ending in endings)
+    return model, f"architecture of {model.id}: {notes}"

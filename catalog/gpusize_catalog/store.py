@@ -228,7 +228,7 @@ class Catalog:
             max_position=alias.max_position or facts.max_position,
             native_format=alias.native_format or facts.native_format,
         )
-        return facts, f"architecture of {alias.model_id} ({alias.note})"
+        return facts, f"architecture of {alias.model_id}: {alias.note}"
 
     def suffixes(self) -> tuple[NameSuffix, ...]:
         """Return the endings of hub names that leave the architecture alone."""

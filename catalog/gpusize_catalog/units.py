@@ -14,7 +14,9 @@ HOURS_PER_MONTH = 730
 """Hours that cloud price pages count in a month (8760 / 12)."""
 
 SMALL_USD = 0.01
-"""Below one cent a price is shown with the digits that price lists print."""
+"""Below one cent an amount is shown with the digits that price lists print."""
+USD_DIGITS = 8
+"""Decimals of the smallest prices that lists print."""
 
 
 def gib(n_bytes: float) -> str:
@@ -25,7 +27,7 @@ def gib(n_bytes: float) -> str:
 def usd(amount: float) -> str:
     """Return an amount for people: `$1.23`, `-$1.23`, `$1,234.50`, `$0.005`."""
     sign = "-" if amount < 0 else ""
-    size = abs(amount)
+    size = round(abs(amount), USD_DIGITS)
     if 0 < size < SMALL_USD:
-        return f"{sign}${size:.5f}".rstrip("0")
+        return f"{sign}${size:.{USD_DIGITS}f}".rstrip("0")
     return f"{sign}${size:,.2f}"
