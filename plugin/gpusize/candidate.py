@@ -87,6 +87,11 @@ class Study:
         return self.sizing.form.id if self.sizing.form else ""
 
     @property
+    def splits_tensors(self) -> bool:
+        """Whether ranks share each layer; some engines give each rank whole layers instead."""
+        return self.sizing.engine is None or self.sizing.engine.splits == "tensor"
+
+    @property
     def engine(self) -> str:
         """Name and version of the engine."""
         row = self.sizing.engine
@@ -96,9 +101,10 @@ class Study:
     def shape(self) -> Shape:
         """What bounds the parallel sizes."""
         architecture = self.architecture
+        by_head = self.splits_tensors
         return Shape(
-            heads=architecture.heads,
-            vision_heads=architecture.vision_heads,
+            heads=architecture.heads if by_head else 0,
+            vision_heads=architecture.vision_heads if by_head else None,
             layers=architecture.layers,
             experts=architecture.experts_total,
             concurrency=self.demand.concurrency,
@@ -168,6 +174,10 @@ class Study:
         found = self._timings.get(key)
         if found is None:
             fit = self.fit(placement, key)
+            if not self.splits_tensors:
+                layout = placement.layout
+                stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
+                placement = placement._replace(layout=stages)
             found = timing_of(placement, fit, self.architecture, self.demand)
             self._timings[key] = found
         return found
@@ -176,12 +186,16 @@ class Study:
 class Candidate:
     """One workload on one placement."""
 
-    __slots__ = ("__dict__", "placement", "study")
+    __slots__ = ("_cost", "_fit", "_silicon", "_timing", "placement", "study")
 
     def __init__(self, study: Study, placement: Placement) -> None:
         """Keep the two; nothing is computed yet."""
         self.study = study
         self.placement = placement
+        self._silicon: Silicon | None = None
+        self._fit: Fit | None = None
+        self._timing: Timing | None = None
+        self._cost: Cost | None = None
 
     @classmethod
     def of(
@@ -236,32 +250,38 @@ class Candidate:
         """The GPU of the instance type."""
         return self.placement.gpu
 
-    @cached_property
+    @property
     def silicon(self) -> Silicon:
         """Key under which fit and timing are shared."""
-        placement = self.placement
-        instance = placement.instance
-        return Silicon(
-            placement.gpu.id,
-            instance.partition,
-            instance.gpus or 0,
-            placement.nodes,
-            instance.interconnect_bandwidth,
-            instance.pcie_bandwidth,
-            instance.p2p,
-            instance.network_gbps if placement.nodes > 1 else None,
-            placement.layout,
-        )
+        if self._silicon is None:
+            placement = self.placement
+            instance = placement.instance
+            self._silicon = Silicon(
+                placement.gpu.id,
+                instance.partition,
+                instance.gpus or 0,
+                placement.nodes,
+                instance.interconnect_bandwidth,
+                instance.pcie_bandwidth,
+                instance.p2p,
+                instance.network_gbps if placement.nodes > 1 else None,
+                placement.layout,
+            )
+        return self._silicon
 
-    @cached_property
+    @property
     def fit(self) -> Fit:
         """Memory against the budget."""
-        return self.study.fit(self.placement, self.silicon)
+        if self._fit is None:
+            self._fit = self.study.fit(self.placement, self.silicon)
+        return self._fit
 
-    @cached_property
+    @property
     def timing(self) -> Timing:
         """Seconds per token, prefill, and the share of communication."""
-        return self.study.timing(self.placement, self.silicon)
+        if self._timing is None:
+            self._timing = self.study.timing(self.placement, self.silicon)
+        return self._timing
 
     @property
     def weight_bytes(self) -> int:
@@ -269,10 +289,12 @@ class Candidate:
         layout = self.placement.layout
         return self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp
 
-    @cached_property
+    @property
     def cost(self) -> Cost:
         """Money for the declared duration."""
-        return self.study.till.cost(self.placement, self.weight_bytes)
+        if self._cost is None:
+            self._cost = self.study.till.cost(self.placement, self.weight_bytes)
+        return self._cost
 
     def __str__(self) -> str:
         """Write type and GPU: `g6.xlarge (L4)`."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gpusize.search import Trial
 
 MS = 1e3
+YEAR = 12
+"""Months of the shortest commitment that AWS sells."""
 
 
 def plan_of(candidate: Candidate, ranked: Sequence[Trial]) -> Plan:
@@ -148,6 +150,8 @@ def _scaling(candidate: Candidate) -> Iterator[str]:
 
 def _commitments(candidate: Candidate) -> Iterator[str]:
     months = candidate.demand.months
+    if not candidate.cost.commitments and (months or 0) >= YEAR and candidate.cost.hourly:
+        yield f"a commitment may pay off: its price for {candidate.instance.id} is not known"
     for commitment in candidate.cost.commitments:
         text = (
             f"{commitment.price_type.value} at {usd(commitment.usd_per_hour)}/h pays off after"

@@ -9,27 +9,35 @@ from gpusize.candidate import Candidate, Study
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.reasoning import plan_of
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
-from gpusize.search import Search, Trial, badness, rank_of, reasons_of
+from gpusize.search import (
+    Key,
+    Search,
+    Trial,
+    badness,
+    nearness,
+    rank_of,
+    reasons_against,
+    reasons_of,
+)
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize_catalog.units import usd
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Sequence
     from pathlib import Path
 
     from gpusize.architecture import Architecture
     from gpusize.constraints.reason import Number
     from gpusize.memory.result import Assumption
     from gpusize.workload import Workload
-    from gpusize_catalog.facts import InstanceType
     from gpusize_catalog.store import Catalog
 
 __all__ = ["ResolveSettings", "resolve", "unpinned"]
 
 PINS = ("instance_type", "market", "tp", "pp", "dp", "ep", "nodes_per_replica", "zone")
 """Fields that fix what gpusize would choose."""
-SEVERITY = {Weight.ERROR: 0, Weight.WARN: 1, Weight.ADVICE: 2}
+BEST_SERVICE = (0, 0)
+"""Nobody queues and every target is met: see `service_of`."""
 
 
 def resolve(
@@ -56,11 +64,10 @@ def resolve(
         architecture=architecture,
         base_dir=base_dir,
     )
-    search = Search(study)
-    trials = _sweep(search)
-    ranked = sorted((trial for trial in trials if trial.key), key=lambda trial: trial.key or ())
+    sweep = Sweep(study)
+    ranked = sweep.decided()
     chosen = ranked[0].best if ranked else None
-    candidate = chosen or _pinned_candidate(search, trials)
+    candidate = chosen or _pinned_candidate(sweep)
     accepted = chosen or (candidate if candidate and _is_acceptable(candidate) else None)
     plan = plan_of(accepted, ranked) if accepted else None
     return Resolution(
@@ -73,9 +80,9 @@ def resolve(
         gpusize_version=_version(),
         today=today,
         parts=Parts(
-            partial(_runners_up, ranked, settings.runners_up),
-            partial(_rejections, study, trials, ranked, accepted),
-            partial(_would_fit, study, trials, plan),
+            partial(_runners_up, sweep, accepted),
+            partial(_rejections, sweep, accepted),
+            partial(_would_fit, sweep, plan),
         ),
     )
 
@@ -113,35 +120,71 @@ def is_pinned(workload: Workload) -> bool:
     return any(getattr(workload, field) is not None for field in PINS)
 
 
-def _sweep(search: Search) -> list[Trial]:
-    """Try every type alone; only where none holds the work, several nodes of it."""
-    types = search.types()
-    trials = [search.trial(instance, search.nodes(instance)) for instance in types]
-    if any(trial.best for trial in trials) or search.study.workload.nodes_per_replica:
-        return trials
-    wider = (trial for instance in types for trial in _wider(search, instance))
-    found = {trial.instance.id: trial for trial in wider if trial.best}
-    return [found.get(trial.instance.id, trial) for trial in trials]
+class Sweep:
+    """All types of one study, those of few GPUs first: a decision seldom needs to see them all."""
+
+    def __init__(self, study: Study) -> None:
+        """Order the types; nothing is tried yet."""
+        self.study = study
+        self.search = Search(study)
+        self.types = sorted(self.search.types(), key=lambda item: (item.gpus or 0, item.id))
+
+    def decided(self) -> list[Trial]:
+        """The types that work, best first, as far as the best of all is certain.
+
+        Types of more GPUs cannot come first once one of fewer serves as well as can be.
+        """
+        found: list[Trial] = []
+        best: Key | None = None
+        for instance in self.types:
+            if best is not None and best[0] == BEST_SERVICE and (instance.gpus or 0) > best[1]:
+                break
+            trial = self.search.trial(instance, self.search.nodes(instance))
+            if trial.key is not None:
+                found.append(trial)
+                best = trial.key if best is None else min(best, trial.key)
+        return _sorted(found or self._wider())
+
+    def trials(self) -> list[Trial]:
+        """Every type, tried alone; on several nodes where none works alone."""
+        trials = [
+            self.search.trial(instance, self.search.nodes(instance)) for instance in self.types
+        ]
+        if not any(trial.best for trial in trials):
+            wider = {trial.instance.id: trial for trial in self._wider()}
+            trials = [wider.get(trial.instance.id, trial) for trial in trials]
+        return sorted(trials, key=lambda trial: trial.instance.id)
+
+    def ranked(self) -> list[Trial]:
+        """Every type that works, best first."""
+        return _sorted([trial for trial in self.trials() if trial.best])
+
+    def _wider(self) -> list[Trial]:
+        """Types on several nodes, where their fabric is made for it; the fewest nodes that do."""
+        if self.study.workload.nodes_per_replica is not None:
+            return []
+        found = []
+        for instance in self.types:
+            least = self.search.nodes(instance) + 1
+            for nodes in range(least, self.study.settings.max_nodes + 1) if instance.efa else ():
+                trial = self.search.trial(instance, nodes)
+                if trial.best:
+                    found.append(trial)
+                    break
+        return found
 
 
-def _wider(search: Search, instance: InstanceType) -> list[Trial]:
-    """The type on several nodes, where their fabric is made for it; the fewest nodes that do."""
-    if not instance.efa:
-        return []
-    least = search.nodes(instance) + 1
-    for nodes in range(least, search.study.settings.max_nodes + 1):
-        trial = search.trial(instance, nodes)
-        if trial.best:
-            return [trial]
-    return []
+def _sorted(trials: list[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: trial.key or ())
 
 
-def _pinned_candidate(search: Search, trials: Sequence[Trial]) -> Candidate | None:
+def _pinned_candidate(sweep: Sweep) -> Candidate | None:
     """The least poor of what the pins leave; None where nothing is pinned."""
-    if not is_pinned(search.study.workload):
+    workload = sweep.study.workload
+    if not is_pinned(workload):
         return None
-    tried = [candidate for trial in trials for candidate in trial.tried]
-    if search.study.workload.instance_type is None:
+    tried = [candidate for trial in sweep.trials() for candidate in trial.tried]
+    if workload.instance_type is None:
         tried = [candidate for candidate in tried if candidate.gpu.cuda]
     return min(tried, key=badness, default=None)
 
@@ -167,33 +210,39 @@ def _version() -> str:
     return __version__
 
 
-def _runners_up(ranked: Sequence[Trial], count: int) -> tuple[Plan, ...]:
+def _runners_up(sweep: Sweep, chosen: Candidate | None) -> tuple[Plan, ...]:
     """The best of each other kind and number of GPUs."""
-    return tuple(plan_of(trial.best, ranked) for trial in _others(ranked, count) if trial.best)
+    ranked = sweep.ranked()
+    return tuple(plan_of(trial.best, ranked) for trial in _others(sweep, chosen) if trial.best)
 
 
-def _others(ranked: Sequence[Trial], count: int) -> list[Trial]:
-    seen: set[tuple[object, ...]] = set()
+def _others(sweep: Sweep, chosen: Candidate | None) -> list[Trial]:
+    if chosen is None:
+        return []
+    seen = {_kind(chosen)}
     others = []
-    for trial in ranked:
-        assert trial.best is not None
-        kind = (trial.best.gpu.id, trial.instance.partition, trial.best.placement.gpus)
-        if kind not in seen:
-            seen.add(kind)
+    for trial in sweep.ranked():
+        if trial.best is not None and _kind(trial.best) not in seen:
+            seen.add(_kind(trial.best))
             others.append(trial)
-    return others[1 : count + 1]
+    return others[: sweep.study.settings.runners_up]
 
 
-def _rejections(
-    study: Study, trials: Sequence[Trial], ranked: Sequence[Trial], chosen: Candidate | None
-) -> tuple[Rejection, ...]:
-    listed = {trial.instance.id for trial in _others(ranked, study.settings.runners_up)}
+def _kind(candidate: Candidate) -> tuple[str, float, int]:
+    placement = candidate.placement
+    return placement.gpu.id, placement.instance.partition, placement.gpus
+
+
+def _rejections(sweep: Sweep, chosen: Candidate | None) -> tuple[Rejection, ...]:
+    listed = {trial.instance.id for trial in _others(sweep, chosen)}
     if chosen is not None:
         listed.add(chosen.instance.id)
+    trials = sweep.trials()
     found = [_rejection(trial, chosen) for trial in trials if trial.instance.id not in listed]
-    wanted = study.workload.instance_type
-    if wanted is not None and not trials:
-        found.append(Rejection(wanted, None, study.workload.market, partial(_not_known, study)))
+    workload = sweep.study.workload
+    if workload.instance_type is not None and not trials:
+        why = partial(_not_known, sweep.study)
+        found.append(Rejection(workload.instance_type, None, workload.market, why))
     return tuple(found)
 
 
@@ -202,41 +251,26 @@ def _rejection(trial: Trial, chosen: Candidate | None) -> Rejection:
         placement = trial.best.placement
         why = partial(_outranked, trial.best, chosen)
         return Rejection(trial.instance.id, placement.layout, placement.market, why)
-    nearest = _Nearest(trial)
-    first = trial.tried[0].placement if trial.tried else None
-    return Rejection(trial.instance.id, None, first.market if first else None, nearest.reasons)
+    nearest = min(trial.tried, key=nearness, default=None)
+    if nearest is None:
+        return Rejection(trial.instance.id, None, None, partial(_no_layout, trial))
+    placement = nearest.placement
+    why = partial(_against, trial, nearest)
+    return Rejection(trial.instance.id, placement.layout, placement.market, why)
 
 
-class _Nearest:
-    """The least poor layout of a rejected type, found when its reasons are asked for."""
-
-    def __init__(self, trial: Trial) -> None:
-        self.trial = trial
-
-    def reasons(self) -> tuple[Reason, ...]:
-        candidate = min(self.trial.tried, key=badness, default=None)
-        if candidate is None:
-            return (_no_layout(self.trial),)
-        found = [reason for reason in reasons_of(candidate) if _speaks_against(reason)]
-        return tuple(sorted(found, key=lambda reason: SEVERITY[reason.weight])) or (
-            _no_layout(self.trial),
-        )
+def _against(trial: Trial, nearest: Candidate) -> tuple[Reason, ...]:
+    return reasons_against(nearest) or _no_layout(trial)
 
 
-def _speaks_against(reason: Reason) -> bool:
-    return reason.weight is not Weight.ADVICE or reason.name in (
-        "estimate-not-supported",
-        "availability-unknown",
-    )
-
-
-def _no_layout(trial: Trial) -> Reason:
-    return Reason(
+def _no_layout(trial: Trial) -> tuple[Reason, ...]:
+    reason = Reason(
         "no-layout",
         Weight.WARN,
         f"no layout fills the {trial.instance.gpus or 0} GPUs of {trial.instance.id}",
         numbers={"instanceType": trial.instance.id, "gpus": trial.instance.gpus or 0},
     )
+    return (reason,)
 
 
 def _not_known(study: Study) -> tuple[Reason, ...]:
@@ -278,9 +312,10 @@ def _pace(candidate: Candidate) -> str:
     return "an unknown pace" if seconds is None else f"{seconds * 1e3:.0f} ms per token"
 
 
-def _would_fit(study: Study, trials: Sequence[Trial], plan: Plan | None) -> tuple[str, ...]:
-    if plan is not None or study.sizing.problems:
+def _would_fit(sweep: Sweep, plan: Plan | None) -> tuple[str, ...]:
+    if plan is not None or sweep.study.sizing.problems:
         return ()
     from gpusize.would_fit import would_fit
 
-    return would_fit(study, [candidate for trial in trials for candidate in trial.tried])
+    tried = [candidate for trial in sweep.trials() for candidate in trial.tried]
+    return would_fit(sweep.study, tried)

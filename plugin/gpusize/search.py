@@ -31,7 +31,12 @@ _MONEY = tuple(rule for name, rule in MONEY.items() if name != "idle-gpus-on-nod
 _OFFER = tuple(OFFER.values())
 _SILICON = tuple(SILICON.values())
 
-Key = tuple[tuple[int, int], int, tuple[int, int], float, int, str, float, Layout]
+VERDICTS = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
+"""From best to worst."""
+WEIGHTS = (Weight.ERROR, Weight.WARN, Weight.ADVICE)
+"""From worst to best."""
+
+Key = tuple[tuple[int, int], int, tuple[int, int], float, int, int, str, float, Layout]
 
 
 class Trial(NamedTuple):
@@ -73,6 +78,7 @@ class Search:
         self._silicon: dict[Silicon, Reason | None] = {}
         self._layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
         self._gpus: dict[str, Gpu] = {}
+        self._trials: dict[tuple[str, int], Trial] = {}
 
     def types(self) -> list[InstanceType]:
         """The pinned type, else every offered type, by id."""
@@ -130,7 +136,13 @@ class Search:
         return found
 
     def trial(self, instance: InstanceType, nodes: int) -> Trial:
-        """Judge one type; a type that is not to be had is not sized."""
+        """Judge one type, once; a type that is not to be had is not sized."""
+        found = self._trials.get((instance.id, nodes))
+        if found is None:
+            found = self._trials[instance.id, nodes] = self._judge(instance, nodes)
+        return found
+
+    def _judge(self, instance: InstanceType, nodes: int) -> Trial:
         tried = tuple(self.candidates(instance, nodes))
         best: Candidate | None = None
         key: Key | None = None
@@ -190,7 +202,7 @@ def rank_of(candidate: Candidate) -> Key:
     """What candidates are compared by: smaller is better.
 
     Latency met, fewest GPUs, least communication, price for the declared duration; then fewer
-    nodes and the name, so that the order is total. Stages inside a node count as worse than any
+    nodes, the smaller host and the name, so that the order is total. Stages inside a node count as worse than any
     communication that a constraint allows: they move little, but each token waits for all of them.
     """
     placement = candidate.placement
@@ -206,6 +218,7 @@ def rank_of(candidate: Candidate) -> Key:
         ),
         price,
         placement.nodes,
+        placement.instance.vcpus or 0,
         placement.instance.id,
         1.0 if share is None else share,
         placement.layout,
@@ -275,6 +288,31 @@ def _siblings(placement: Placement, study: Study) -> list[InstanceType]:
             and 0 < (other.gpus or 0) < (mine.gpus or 0)
         ),
         key=lambda other: other.id,
+    )
+
+
+def reasons_against(candidate: Candidate) -> tuple[Reason, ...]:
+    """What speaks against a candidate; no search for a better node is made to say it."""
+    found = [
+        reason
+        for table in (_OFFER, _SILICON, _MONEY)
+        for constraint in table
+        for reason in constraint(candidate)
+        if blocks(reason)
+    ]
+    return tuple(sorted(found, key=lambda reason: WEIGHTS.index(reason.weight)))
+
+
+def nearness(candidate: Candidate) -> tuple[bool, bool, int, float, Layout]:
+    """How far a layout of a rejected type is from working, by its memory alone."""
+    fit, placement = candidate.fit, candidate.placement
+    margin = fit.margin
+    return (
+        not candidate.study.shape.splits(placement.layout.tp),
+        placement.layout.gpus != placement.gpus,
+        VERDICTS.index(fit.verdict),
+        inf if margin is None else -margin,
+        placement.layout,
     )
 
 

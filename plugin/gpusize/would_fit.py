@@ -115,6 +115,9 @@ def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:
 def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
     """The first region that has a plan: the same continent first, then by name."""
     here = study.workload.region
+    if study.region is None:
+        close = study.catalog.suggest("regions", here)
+        yield f"the region is not in the catalog{_meant(close)}"
     near = here.split("-")[0]
     others = [region for region in study.catalog.regions() if region != here]
     others.sort(key=lambda region: (region.split("-")[0] != near, region))
@@ -123,6 +126,10 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         if plan:
             yield f"region {region}: {_describe(plan)}"
             return
+
+
+def _meant(close: tuple[str, ...]) -> str:
+    return f": did you mean {' or '.join(close)}?" if close else ""
 
 
 def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
