@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.placement import Layout, Placement
 from gpusize.versions import parse_version
-from gpusize.workload import Engine, Market, Serving
+from gpusize.workload import Inference, Market, parse_workload
 from gpusize_catalog.facts import Gpu, InstanceType, Interconnect
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import Catalog
@@ -83,7 +83,7 @@ class Case(NamedTuple):
 
     id: str
     engine: str
-    workload: Serving
+    workload: Inference
     placement: Placement
     architecture: Architecture
     truth: Truth
@@ -100,9 +100,14 @@ def read(row: dict[str, Any], catalog: Catalog) -> Case:
         raise Skip("a draft model that is not stated was loaded too")
     architecture = _architecture(row, catalog)
     gpu, known = _gpu(row, catalog)
-    workload = _workload(row, architecture)
+    try:
+        workload = _workload(row, architecture)
+    except GpuSizeError as error:
+        raise Skip(str(error)) from error
     layout = Layout(
-        tp=row["tensor_parallel"] or 1, pp=row["pipeline_parallel"] or 1, dp=row["data_parallel"] or 1
+        tp=row["tensor_parallel"] or 1,
+        pp=row["pipeline_parallel"] or 1,
+        dp=row["data_parallel"] or 1,
     )
     instance = _instance(gpu, row["n_gpus"] or 1, catalog)
     placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
@@ -129,28 +134,33 @@ def _architecture(row: dict[str, Any], catalog: Catalog) -> Architecture:
         raise Skip(str(error)) from error
 
 
-def _workload(row: dict[str, Any], architecture: Architecture) -> Serving:
+def _workload(row: dict[str, Any], architecture: Architecture) -> Inference:
     version = row["engine_version"]
     if version and (DEV_BUILD.match(version) or parse_version(version.replace(".x", "")) is None):
         version = _release(version)
     name = ENGINES.get(row["engine"], row["engine"])
     context = row["max_model_len"] or architecture.max_position or CONTEXT_WHEN_SILENT
-    return Serving(
-        kind="serving",
-        model=architecture.name,
-        region="us-east-1",
-        context_length=context,
-        weights_format=_format(row),
-        kv_cache_format=_cache(row),
-        engine=Engine(
-            name=name,
-            version=None if version is None else version.replace(".x", ""),
-            memory_fraction=row["gpu_memory_utilization"],
-            max_batched_tokens=row["max_num_batched_tokens"],
-            max_sequences=row["max_num_seqs"],
-            eager=bool(row["enforce_eager"]),
-        ),
+    engine = {
+        "name": name,
+        "version": None if version is None else version.replace(".x", ""),
+        "memoryFraction": row["gpu_memory_utilization"],
+        "maxBatchedTokens": row["max_num_batched_tokens"],
+        "maxSequences": row["max_num_seqs"],
+        "eager": bool(row["enforce_eager"]),
+    }
+    workload = parse_workload(
+        {
+            "kind": "serving",
+            "model": architecture.name,
+            "region": "us-east-1",
+            "contextLength": context,
+            "weightsFormat": _format(row),
+            "kvCacheFormat": _cache(row),
+            "engine": {key: value for key, value in engine.items() if value is not None},
+        }
     )
+    assert isinstance(workload, Inference)
+    return workload
 
 
 def _release(version: str) -> str | None:

@@ -93,9 +93,10 @@ def report(result: Score, show: int) -> str:
         if not misses:
             continue
         sizes = [abs(miss.error) for miss in misses]
+        bias = percentile([miss.error for miss in misses], 0.5)
         lines.append(
             f"{name}: n {len(sizes)}, median {percentile(sizes, 0.5):.2%}, "
-            f"p90 {percentile(sizes, 0.9):.2%}, bias {percentile([m.error for m in misses], 0.5):+.2%}"
+            f"p90 {percentile(sizes, 0.9):.2%}, bias {bias:+.2%}"
         )
         worst = sorted(misses, key=lambda miss: -abs(miss.error))[:show]
         lines += [

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory import formats, kv_cache, runtime, weights
+from gpusize.memory import formats, kernels, kv_cache, runtime, weights
 from gpusize.memory.result import Assumption, Fit, Term, Verdict
 from gpusize.memory.runtime import Batch, Budget, Device, Parts
 from gpusize_catalog.units import GIB, MIB, gib
@@ -243,9 +243,28 @@ class Sizing:
             layout = layout._replace(tp=1, pp=layout.tp * layout.pp)
         if layout.pp > self.architecture.layers:
             return self._unknown("more pipeline stages than layers")
+        if self._kernel(device) is None:
+            return self._unknown(self._kernel_question(device))
         batch = self._batch(device)
         stages = [self._stage(device, layout, batch, split) for split in self._split(layout)]
         return min(stages, key=_room)
+
+    def _kernel(self, device: Device) -> str | None:
+        """How the engine runs the format there; a GPU without a capability is not asked about."""
+        assert self.engine is not None and self.form is not None
+        if device.capability is None:
+            return kernels.NATIVE
+        return kernels.support(
+            self.catalog, self.form.id, self.engine.engine, self.version, device.capability
+        )
+
+    def _kernel_question(self, device: Device) -> str:
+        assert self.engine is not None and self.form is not None
+        capability = ".".join([str(part) for part in device.capability or ()])
+        return (
+            f"whether {self.engine.engine} {self.version} runs {self.form.id} weights on compute "
+            f"capability {capability} is not known"
+        )
 
     def _stage(self, device: Device, layout: Layout, batch: Batch, split: Split) -> Fit:
         """The fit of one stage's rank."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 NATIVE = "native"
 EMULATED = "emulated"
 REFUSED = "refused"
+GGUF = "gguf"
+"""One row of the table stands for all GGUF types: engines read the file as a whole."""
 
 
 def support(
@@ -28,7 +30,8 @@ def support(
     if capability is None:
         return None
     wanted = parse_version(version) if version else None
-    for row in catalog.kernels(format, engine):
+    family = GGUF if format.startswith(f"{GGUF}-") else format
+    for row in catalog.kernels(family, engine):
         if capability < row.capability_from:
             continue
         if row.capability_before is not None and capability >= row.capability_before:
