@@ -24,10 +24,13 @@ def wrapped(case: Case, name: str, *drop: str) -> Iterator[Remark]:
         yield remark(reason, plan or case.cheapest, case)
 
 
-def plain(case: Case, name: str) -> Iterator[Remark]:
-    """Turn what a constraint says into remarks where another placement would not help."""
+def plain(case: Case, name: str, otherwise: str = "") -> Iterator[Remark]:
+    """Turn what a constraint says into remarks where another placement would not help.
+
+    `otherwise` is the fix where the constraint names none.
+    """
     for reason in case.reasons(name):
-        yield Remark(reason.text, (reason.fix,), dict(reason.numbers))
+        yield Remark(reason.text, (reason.fix or otherwise,), dict(reason.numbers))
 
 
 def remark(reason: Reason, plan: Plan | None, case: Case) -> Remark:

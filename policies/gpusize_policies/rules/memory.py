@@ -11,8 +11,13 @@ from gpusize_policies.message import Remark
 from gpusize_policies.rule import Needs, Waivable, rule
 
 if TYPE_CHECKING:
+    from gpusize.constraints.reason import Reason
     from gpusize.resolution import Resolution
     from gpusize_policies.case import Case
+
+
+GIVE_FACTS = "give the architecture inline in `model`, or the missing fact in a catalog overlay"
+ELSEWHERE = "another region, a smaller model or a smaller weights format"
 
 
 @rule(
@@ -35,18 +40,33 @@ def no_plan_fits(case: Case) -> Iterator[Remark]:
     resolution = case.resolution
     if resolution is None or resolution.plan is not None:
         return
-    types = len({one.instance_type for one in resolution.rejections})
-    tried = {"typesTried": types}
     region = resolution.workload.region
     if case.cheapest is None:
+        resolution = case.unpinned or resolution
+    types = len({one.instance_type for one in resolution.rejections})
+    tried = {"typesTried": types}
+    if case.cheapest is None:
         text = f"no plan in {region} works ({types} instance types tried)"
-        yield Remark(text, resolution.would_fit, tried)
+        if resolution.would_fit:
+            yield Remark(text, resolution.would_fit, tried)
+        else:
+            most = _most_common(resolution)
+            fix = GIVE_FACTS if most and most.name == "estimate-not-supported" else ELSEWHERE
+            yield Remark(f"{text}: {most.text}" if most else text, (fix,), tried)
         return
     if case.is_blamed:
         return
     why = _why_not(resolution)
     text = f"no plan in {region} satisfies the pins{': ' if why else ''}{why}"
     yield Remark(text, (f"without the pins: {describe(case.cheapest)}",), tried)
+
+
+def _most_common(resolution: Resolution) -> Reason | None:
+    """What speaks against most types, where no change that was tried helps."""
+    firsts = [one.reasons[0] for one in resolution.rejections if one.reasons]
+    names = [reason.name for reason in firsts]
+    worst = max(sorted(set(names)), key=names.count, default="")
+    return next((reason for reason in firsts if reason.name == worst), None)
 
 
 def _why_not(resolution: Resolution) -> str:
@@ -140,7 +160,7 @@ def estimate_not_supported(case: Case) -> Iterator[Remark]:
     Fix: add the missing fact to a catalog overlay, or give the architecture inline in `model`.
     Sources: `gpusize catalog show MODEL` says what the catalog knows.
     """
-    return plain(case, "estimate-not-supported")
+    return plain(case, "estimate-not-supported", GIVE_FACTS)
 
 
 @rule("GPU115", "context-bound-concurrency", Severity.ADVICE, since="0.1")

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LONGEST_TYPE_NAME = 32
 """Characters of an instance type that a message repeats; the longest real one has 20."""
 
+NOT_SOLD = ("retired-instance", "instance-not-offered-in-region", "on-demand-not-sold")
+"""What explains a missing price."""
+
 
 @rule("GPU801", "instance-not-offered-in-region", Severity.ERROR, since="0.1")
 def instance_not_offered_in_region(case: Case) -> Iterator[Remark]:
@@ -48,9 +51,11 @@ def price_unknown(case: Case) -> Iterator[Remark]:
 
     Why: rules about money are silent without a price, and a missing price is never taken as zero.
     Fix: add the price to a catalog overlay, with its date and source.
+    Limits: silent where the type is not sold there at all: GPU518, GPU801 or GPU803 say so.
     Sources: the catalog's `prices` table
     """
-    return plain(case, "price-unknown")
+    if not any(case.reasons(name) for name in NOT_SOLD):
+        yield from plain(case, "price-unknown", "add it to a catalog overlay, dated")
 
 
 @rule(
@@ -133,4 +138,6 @@ def availability_unknown(case: Case) -> Iterator[Remark]:
     Fix: check the offering in your account, and add it to a catalog overlay.
     Sources: the catalog's `offerings` and `prices` tables
     """
-    return plain(case, "availability-unknown")
+    return plain(
+        case, "availability-unknown", "check it in your account, then add it to an overlay"
+    )

@@ -1,0 +1,99 @@
+"""The cases of the rules as data: what tests run and docs show."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpusize.lock import Entry, digest_of
+from gpusize.workload import Workload, parse_workload
+from gpusize_catalog.store import Catalog
+from gpusize_policies.case import Case, Decided
+from gpusize_policies.documents import read
+from gpusize_policies.finding import NO_NUMBERS
+from gpusize_policies.settings import DEFAULTS
+
+FOLDER = Path(__file__).with_name("cases")
+TODAY = datetime.date(2026, 11, 30)
+NAME = "chat"
+LOCKED = "2026-05-01"
+
+
+class Example(NamedTuple):
+    """One bad or good case of one rule."""
+
+    code: str
+    title: str
+    verdict: str
+    workload: dict[str, Any] | None = None
+    says: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = NO_NUMBERS
+    also: tuple[str, ...] = ()
+    """Other rules that speak on it."""
+    today: str = TODAY.isoformat()
+    decided: dict[str, Any] | None = None
+    lock: dict[str, Any] | None = None
+    unknown: tuple[str, ...] = ()
+    missing: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.title}"
+
+
+def examples(code: str | None = None) -> list[Example]:
+    """Every case, of one rule or of all."""
+    files = sorted(FOLDER.glob(f"{code or 'GPU*'}.yml"))
+    return [Example(file.stem, **raw) for file in files for raw in read(str(file)).data]
+
+
+def case_of(example: Example, catalog: Catalog) -> Case:
+    """Make the case that the rules judge."""
+    workload = parse_workload(example.workload) if example.workload else None
+    entry = _entry(example, workload)
+    decided = _decided(example, catalog)
+    if entry is not None and workload is not None and entry.holds_for(workload):
+        decided = Decided(entry.pins)
+    return Case(
+        NAME,
+        workload,
+        catalog=catalog,
+        today=datetime.date.fromisoformat(example.today),
+        settings=DEFAULTS,
+        decided=decided,
+        lock=entry,
+        unknown=tuple(example.unknown),
+        missing=example.missing,
+    )
+
+
+def _decided(example: Example, catalog: Catalog) -> Decided | None:
+    if example.decided is None:
+        return None
+    decided = Decided(**example.decided)
+    same = decided.catalog_digest == "SAME"
+    return decided._replace(catalog_digest=catalog.digest) if same else decided
+
+
+def _entry(example: Example, workload: Workload | None) -> Entry | None:
+    if example.lock is None or workload is None:
+        return None
+    fields: dict[str, Any] = {
+        "declaration": digest_of(workload),
+        "nodes": 1,
+        "tp": 1,
+        "pp": 1,
+        "dp": 1,
+        "ep": 1,
+        "region": workload.region,
+        "market": "on-demand",
+        "scaling": "fixed",
+        "usd_per_hour": None,
+        "price_date": LOCKED,
+        "catalog_version": LOCKED,
+        "catalog_digest": "0123456789ab",
+        "gpusize_version": "0.1.0",
+        "date": LOCKED,
+    }
+    return Entry(**{**fields, **example.lock})

@@ -1,0 +1,81 @@
+"""Every rule on its bad and good cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpusize_catalog.store import Catalog, load
+from gpusize_policies.finding import Severity
+from gpusize_policies.judge import evaluate
+from gpusize_policies.message import LONGEST
+from gpusize_policies.registry import RULES, find
+from gpusize_policies.settings import DEFAULTS
+from tests.rules.cases import FOLDER, NAME, Example, case_of, examples
+
+TOLERANCE = 0.02
+"""Relative difference of a number from the one in a case: constants are refined."""
+ALL = examples()
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load()
+
+
+@pytest.mark.parametrize("example", ALL, ids=str)
+def test_a_case_is_judged_as_it_says(example: Example, catalog: Catalog) -> None:
+    findings = evaluate(case_of(example, catalog), DEFAULTS)
+    mine = [finding for finding in findings if finding.code == example.code]
+    others = {finding.code for finding in findings} - {example.code}
+    assert others == set(example.also), [finding.message for finding in findings]
+    assert bool(mine) == (example.verdict == "bad"), [finding.message for finding in findings]
+    for finding in mine:
+        for fragment in example.says:
+            assert fragment in finding.message
+        for name, value in example.numbers.items():
+            assert finding.numbers[name] == pytest.approx(value, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("example", ALL, ids=str)
+def test_messages_have_the_shape_of_the_template(example: Example, catalog: Catalog) -> None:
+    for finding in evaluate(case_of(example, catalog), DEFAULTS):
+        assert finding.message.startswith(f"{finding.code} {finding.name}: workload '{NAME}': ")
+        assert finding.message.endswith(f" Docs: {finding.docs}")
+        assert len(finding.message) <= LONGEST
+        assert "\n" not in finding.message
+
+
+@pytest.mark.parametrize("code", [rule.code for rule in RULES])
+def test_every_rule_has_a_bad_and_a_good_case(code: str) -> None:
+    assert {example.verdict for example in examples(code)} == {"bad", "good"}
+
+
+def test_every_case_file_is_of_a_rule() -> None:
+    assert {file.stem for file in FOLDER.iterdir()} == {rule.code for rule in RULES}
+
+
+def test_every_error_that_names_a_number_names_a_fix(catalog: Catalog) -> None:
+    for example in ALL:
+        for finding in evaluate(case_of(example, catalog), DEFAULTS):
+            if finding.severity is not Severity.ADVICE:
+                assert finding.fix, finding.message
+
+
+def test_rules_are_found_by_code_and_by_name() -> None:
+    for rule in RULES:
+        for word in (rule.code, rule.code.lower(), rule.name, f"{rule.code}-{rule.name}"):
+            assert find(word) is rule
+
+
+def test_codes_and_names_are_unique_and_in_order() -> None:
+    codes = [rule.code for rule in RULES]
+    assert codes == sorted(set(codes))
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_every_rule_documents_itself(rule: object) -> None:
+    found = next(one for one in RULES if one is rule)
+    assert found.summary.endswith(".")
+    for section in ("Why", "Fix", "Sources"):
+        assert found.section(section), section
