@@ -24,3 +24,4 @@ chat = GpuWorkload(
 pulumi.export("instanceType", chat.instance_type)
 pulumi.export("layout", chat.layout)
 pulumi.export("hourlyCost", chat.hourly_cost)
+pulumi.export("reasons", chat.reasons)

@@ -1,0 +1,64 @@
+"""Every example, previewed on the real engine, behaves as its story says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tools.engine.find import ROOT
+
+if TYPE_CHECKING:
+    from tests.engine.harness import Workshop
+
+
+class Story(NamedTuple):
+    example: str
+    passes: bool
+    policies: dict[str, str]
+    """Policy name -> level of every violation, nothing else is reported."""
+    says: tuple[str, ...]
+    """What the user must be able to read in the preview."""
+
+
+STORIES = (
+    Story("chat-8b-l4", True, {}, ("g6.xlarge", "one L4 holds it", "meets the target of 60 ms")),
+    Story(
+        "chat-70b-pinned",
+        False,
+        {"weights-exceed-vram": "mandatory", "spot-for-user-facing": "mandatory"},
+        ("131.4 GiB", "20.3 GiB", "Fix: "),
+    ),
+    Story("chat-70b-nvlink", True, {}, ("p4d.24xlarge", "NVLink")),
+    Story("batch-13b-awq", True, {}, ("spot",)),
+    Story("service-on-spot", False, {"spot-for-user-facing": "mandatory"}, ("two minutes",)),
+    Story(
+        "nightly-evaluation",
+        True,
+        {"on-demand-for-fault-tolerant-batch": "advisory"},
+        ("$0.38/h",),
+    ),
+    Story(
+        "bursty-always-on", True, {"always-on-for-bursty": "advisory"}, ("idle hours", "per month")
+    ),
+    Story(
+        "raw-instance",
+        False,
+        {"weights-exceed-vram": "mandatory", "spot-for-user-facing": "mandatory"},
+        ("assistant", "coder"),
+    ),
+)
+
+
+def test_every_example_has_a_story() -> None:
+    folders = {path.parent.name for path in (ROOT / "examples").glob("*/Pulumi.yaml")}
+    assert folders == {story.example for story in STORIES}
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.example)
+def test_example_behaves_as_its_story_says(story: Story, workshop: Workshop) -> None:
+    run = workshop.example(story.example).preview()
+    assert run.ok is story.passes, run.text
+    assert {found.policy: found.level for found in run.violations} == story.policies
+    for words in story.says:
+        assert words in run.text
