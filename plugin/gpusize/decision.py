@@ -45,6 +45,8 @@ class Decision(NamedTuple):
     """What speaks against it; the resolver takes no such placement of its own accord."""
     fits: bool
     """Whether it can run: in memory, precision and layout. Money and markets are for policies."""
+    unpinned: Plan | None = None
+    """What would be taken without the pins, where they leave no plan."""
     kept: Entry | None = None
     """The entry of the lock that gave the decision."""
     remarks: tuple[str, ...] = ()
@@ -73,7 +75,10 @@ class Decision(NamedTuple):
     def _reasons(self) -> list[str]:
         if self.resolution.plan is None or self.plan is None:
             told = list(dict.fromkeys(reason.text for reason in self.objections))[:MOST_REASONS]
-            return [*told, *(f"would fit: {change}" for change in self.resolution.would_fit)]
+            changes = list(self.resolution.would_fit)
+            if self.unpinned is not None:
+                changes.insert(0, f"without the pins {_short(self.unpinned)}")
+            return [*told, *(f"would fit: {change}" for change in changes)]
         if self.kept is not None:
             return [f"kept since {self.kept.date} by the lock, catalog {self.kept.catalog_version}"]
         return list(self.plan.reasons)
@@ -115,10 +120,10 @@ def decide(name: str, workload: Workload, around: Surroundings) -> Decision:
     fresh = _resolve(name, workload, around)
     entry = read_lock(around.lock).get(name) if around.lock else None
     if entry is None:
-        return _decision(name, workload, fresh)
+        return _with_fix(_decision(name, workload, fresh), around)
     remarks = tuple(f"{reason.text} ({reason.fix})" for reason in drift(fresh, entry))
     if not entry.holds_for(workload):
-        return _decision(name, workload, fresh)._replace(remarks=remarks)
+        return _with_fix(_decision(name, workload, fresh), around)._replace(remarks=remarks)
     kept = _resolve(name, entry.applied_to(workload), around)
     return _decision(name, workload, kept)._replace(kept=entry, remarks=remarks)
 
@@ -179,6 +184,24 @@ def _decision(name: str, workload: Workload, resolution: Resolution) -> Decision
     errors = tuple(reason for reason in found if reason.weight is Weight.ERROR)
     fits = not any(reason.name in SILICON for reason in errors)
     return Decision(name, workload, resolution, plan_of(candidate, ()), errors, fits)
+
+
+def _with_fix(decision: Decision, around: Surroundings) -> Decision:
+    """Add what would be taken without the pins, where the pins leave no plan."""
+    from gpusize.resolve import is_pinned, without_pins
+
+    if decision.resolution.plan is not None or not is_pinned(decision.workload):
+        return decision
+    free = _resolve(decision.name, without_pins(decision.workload), around)
+    return decision._replace(unpinned=free.plan)
+
+
+def _short(plan: Plan) -> str:
+    from gpusize_catalog.units import usd
+
+    price = "an unknown price" if plan.cost.hourly is None else f"{usd(plan.cost.hourly)}/h"
+    dated = f", price of {plan.cost.price_date}" if plan.cost.price_date else ""
+    return f"{plan.instance_type} ({plan.layout}) {plan.market.value} at {price}{dated}"
 
 
 def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pulumi.provider.provider import CheckFailure, InvokeResult
 
 from gpusize import __version__
 from gpusize.component import GpuWorkload, WorkloadError, is_deferred, read
-from gpusize.decision import decide, surroundings
+from gpusize.decision import Surroundings, decide, surroundings
 from gpusize.inputs import SWITCHES, WIRING, camel, deferred
 from gpusize.project import project_folder
 from gpusize.schema import COMPONENT, QUESTION, RESOLVE, SCHEMA_FILE
@@ -70,12 +70,21 @@ def _resolve(question: Mapping[str, Any], declaration: Mapping[str, Any]) -> dic
         for key in declaration
         if camel(key) in WIRING or camel(key) in SWITCHES
     ]
-    name = question.get("name") or "workload"
     if problems:
         raise GpuSizeError(problems)
-    around = surroundings(project_folder(Path.cwd()), {"today": question.get("today")})
+    name = question.get("name") or "workload"
+    around = _surroundings(question.get("today"))
     _, workload = read(name, declaration, around)
     return decide(name, workload, around).answers
+
+
+def _surroundings(today: str | None) -> Surroundings:
+    try:
+        return surroundings(project_folder(Path.cwd()), {"today": today})
+    except GpuSizeError as error:
+        # Here the date is an argument, not a setting.
+        problems = (Problem("today", one.message, one.fix) for one in error.problems)
+        raise GpuSizeError(problems) from None
 
 
 def _is_text(value: object) -> bool:

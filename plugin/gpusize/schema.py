@@ -182,10 +182,11 @@ def _sizing(types: Json) -> tuple[Json, list[str]]:
     requirements: list[set[str]] = []
     for kind in WORKLOAD_CLASSES.values():
         schema = kind.model_json_schema(by_alias=True)
-        for name, group in schema.get("$defs", {}).items():
-            types.setdefault(f"{PACKAGE}:index:{name}", _type(group))
+        groups = schema.get("$defs", {})
+        for name, group in groups.items():
+            types.setdefault(f"{PACKAGE}:index:{name}", _type(group, groups))
         for name, field in schema["properties"].items():
-            fields.setdefault(name, field)
+            fields.setdefault(name, _described(field, groups))
         requirements.append(set(schema.get("required", ())))
     properties = {name: _field(field) for name, field in fields.items()}
     return properties, sorted(set.intersection(*requirements))
@@ -207,13 +208,21 @@ def _properties(fields: Mapping[str, tuple[Json, str]], plain: bool = False) -> 
     return {name: {"description": text, **kind, **mark} for name, (kind, text) in fields.items()}
 
 
-def _type(group: Json) -> Json:
+def _described(field: Json, groups: Json) -> Json:
+    """Give back a description that pydantic leaves out, since the group has the same one."""
+    group = groups.get(field.get("$ref", "").rpartition("/")[2], {})
+    return {"description": group.get("description", ""), **field}
+
+
+def _type(group: Json, groups: Json) -> Json:
     """Turn one definition of JSON Schema into a type of the package."""
     described = {"description": group["description"]} if group.get("description") else {}
     if "enum" in group:
         values = [{"name": _enum_name(value), "value": value} for value in group["enum"]]
         return {**described, "type": group["type"], "enum": values}
-    properties = {name: _field(field) for name, field in group["properties"].items()}
+    properties = {
+        name: _field(_described(field, groups)) for name, field in group["properties"].items()
+    }
     required = sorted(group.get("required", ()))
     return {
         **described,

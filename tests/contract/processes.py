@@ -1,5 +1,7 @@
 """The real plugin and pack processes, and an engine that only records what they ask of it."""
 
+# ruff: noqa: ARG002 - the protocol gives every method its parameters, used or not.
+
 from __future__ import annotations
 
 import json
@@ -15,6 +17,8 @@ from typing import Any
 import grpc
 from google.protobuf import empty_pb2, json_format, struct_pb2
 from pulumi.runtime.proto import (
+    analyzer_pb2,
+    analyzer_pb2_grpc,
     engine_pb2,
     engine_pb2_grpc,
     errors_pb2,
@@ -73,6 +77,14 @@ class Recorder(engine_pb2_grpc.EngineServicer, resource_pb2_grpc.ResourceMonitor
         known = {"secrets", "resourceReferences", "outputValues"}
         return resource_pb2.SupportsFeatureResponse(hasSupport=request.id in known)
 
+    def GetDeploymentInfo(self, request: Any, context: Any) -> resource_pb2.DeploymentInfo:
+        features = (
+            resource_pb2.RESOURCE_MONITOR_FEATURE_SECRETS,
+            resource_pb2.RESOURCE_MONITOR_FEATURE_RESOURCE_REFERENCES,
+            resource_pb2.RESOURCE_MONITOR_FEATURE_OUTPUT_VALUES,
+        )
+        return resource_pb2.DeploymentInfo(supportedFeatures=features)
+
     def RegisterResource(
         self, request: resource_pb2.RegisterResourceRequest, context: Any
     ) -> resource_pb2.RegisterResourceResponse:
@@ -89,7 +101,9 @@ class Recorder(engine_pb2_grpc.EngineServicer, resource_pb2_grpc.ResourceMonitor
 
     def made(self, kind: str) -> list[dict[str, Any]]:
         """Return the properties of every registered resource of a type."""
-        return [json_format.MessageToDict(one.object) for one in self.registered if one.type == kind]
+        return [
+            json_format.MessageToDict(one.object) for one in self.registered if one.type == kind
+        ]
 
 
 @contextmanager
@@ -220,3 +234,131 @@ def plugin(folder: Path, environ: Mapping[str, str]) -> Iterator[Plugin]:
         command = [sys.executable, "-u", str(ROOT / "plugin"), engine.address]
         with serving(command, folder, environ) as channel:
             yield Plugin(provider_pb2_grpc.ResourceProviderStub(channel), engine)
+
+
+@dataclass(frozen=True)
+class Told:
+    """One thing that the pack reported."""
+
+    policy: str
+    level: str
+    severity: str
+    message: str
+    urn: str
+
+
+URN = "urn:pulumi:dev::app::"
+
+
+def resource(
+    kind: str, name: str, properties: Mapping[str, Any], *, parent: str = "", region: str = ""
+) -> dict[str, Any]:
+    """Return what the requests of one resource and of a whole stack have in common."""
+    chain = f"{parent.split('::')[2]}${kind}" if parent else kind
+    provider = None
+    if region:
+        provider = analyzer_pb2.AnalyzerProviderResource(
+            type="pulumi:providers:aws",
+            name="default",
+            urn=f"{URN}pulumi:providers:aws::default",
+            properties=to_struct({"region": region}),
+        )
+    return {
+        "type": kind,
+        "name": name,
+        "urn": f"{URN}{chain}::{name}",
+        "properties": to_struct(properties),
+        "options": analyzer_pb2.AnalyzerResourceOptions(parent=parent),
+        "provider": provider,
+    }
+
+
+@dataclass
+class Pack:
+    """The pack's process."""
+
+    stub: analyzer_pb2_grpc.AnalyzerStub
+
+    def info(self) -> analyzer_pb2.AnalyzerInfo:
+        return self.stub.GetAnalyzerInfo(empty_pb2.Empty(), timeout=SECONDS)
+
+    def levels(self) -> dict[str, str]:
+        word = analyzer_pb2.EnforcementLevel.Name
+        return {one.name: word(one.enforcementLevel).lower() for one in self.info().policies}
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Configure as the engine does: a level for every policy, with the properties given."""
+        level = analyzer_pb2.EnforcementLevel.Value
+        sent: dict[str, analyzer_pb2.PolicyConfig] = {}
+        for name, default in {**self.levels(), **dict.fromkeys(config, "advisory")}.items():
+            given = config.get(name, {})
+            given = {"enforcementLevel": given} if isinstance(given, str) else dict(given)
+            word = given.pop("enforcementLevel", self.levels().get(name, default))
+            sent[name] = analyzer_pb2.PolicyConfig(
+                enforcementLevel=level(word.upper()), properties=to_struct(given)
+            )
+        request = analyzer_pb2.ConfigureAnalyzerRequest(policyConfig=sent)
+        self.stub.Configure(request, timeout=SECONDS)
+
+    def analyze(
+        self, kind: str, name: str, properties: Mapping[str, Any], **more: Any
+    ) -> list[Told]:
+        request = analyzer_pb2.AnalyzeRequest(**resource(kind, name, properties, **more))
+        return told(self.stub.Analyze(request, timeout=SECONDS))
+
+    def analyze_stack(self, *resources: Mapping[str, Any]) -> list[Told]:
+        """Judge a whole stack; `sources` of a resource are the URNs behind its properties."""
+        found = []
+        for one in resources:
+            fields = dict(one)
+            sources = fields.pop("sources", {})
+            parent = fields["options"].parent
+            behind = {
+                key: analyzer_pb2.AnalyzerPropertyDependencies(urns=urns)
+                for key, urns in sources.items()
+            }
+            found.append(
+                analyzer_pb2.AnalyzerResource(**fields, parent=parent, propertyDependencies=behind)
+            )
+        request = analyzer_pb2.AnalyzeStackRequest(resources=found)
+        return told(self.stub.AnalyzeStack(request, timeout=SECONDS))
+
+    def remediate(self, kind: str, name: str, properties: Mapping[str, Any]) -> Any:
+        request = analyzer_pb2.AnalyzeRequest(**resource(kind, name, properties))
+        return self.stub.Remediate(request, timeout=SECONDS)
+
+
+def told(response: analyzer_pb2.AnalyzeResponse) -> list[Told]:
+    return [
+        Told(
+            one.policyName,
+            analyzer_pb2.EnforcementLevel.Name(one.enforcementLevel).lower(),
+            analyzer_pb2.PolicySeverity.Name(one.severity).rpartition("_")[2].lower(),
+            one.message,
+            one.urn,
+        )
+        for one in response.diagnostics
+    ]
+
+
+@contextmanager
+def pack(
+    environ: Mapping[str, str], config: Mapping[str, str] | None = None, prelude: str = ""
+) -> Iterator[Pack]:
+    """Start the pack as the language host does; `prelude` is code that runs before it."""
+    stack = {
+        "PULUMI_PROJECT": "app",
+        "PULUMI_STACK": "dev",
+        "PULUMI_ORGANIZATION": "organization",
+        "PULUMI_DRY_RUN": "true",
+        "PULUMI_CONFIG": json.dumps({"gpusize:today": TODAY, **(config or {})}),
+        "PULUMI_CONFIG_SECRET_KEYS": "[]",
+    }
+    folder = ROOT / "policies"
+    run = ["-m", "pulumi.policy", "127.0.0.1:0", str(folder)]
+    if prelude:
+        code = f"import sys; sys.argv = {['policy', *run[2:]]!r}\n{prelude}\n"
+        run = ["-c", f"{code}import runpy; runpy.run_module('pulumi.policy', run_name='__main__')"]
+    command = [sys.executable, "-u", *run]
+    with serving(command, folder, {**environ, **stack}) as channel:
+        yield Pack(analyzer_pb2_grpc.AnalyzerStub(channel))
