@@ -73,7 +73,7 @@ class Study:
         self.sizing = Sizing(workload, self.architecture, catalog)
         self.till = Till(catalog, workload.region, self.demand, workload.storage)
         self._fits: dict[Silicon, Fit] = {}
-        self._support: dict[str, str | None] = {}
+        self._support: dict[tuple[str, str], str | None] = {}
         self._timings: dict[Silicon, Timing] = {}
 
     @cached_property
@@ -114,18 +114,15 @@ class Study:
         """The workload on that placement."""
         return Candidate(self, placement)
 
-    def support(self, gpu: Gpu) -> str | None:
-        """How the engine runs the weights' format there: native, emulated, refused or not known."""
-        if gpu.id not in self._support:
-            engine = self.sizing.engine
-            self._support[gpu.id] = engine and support(
-                self.catalog,
-                self.format,
-                engine.engine,
-                self.sizing.version,
-                gpu.compute_capability,
+    def support(self, gpu: Gpu, form: str) -> str | None:
+        """How the engine runs a format there: native, emulated, refused; None: not known."""
+        key = (gpu.id, form)
+        if key not in self._support:
+            engine, version = self.sizing.engine, self.sizing.version
+            self._support[key] = engine and support(
+                self.catalog, form, engine.engine, version, gpu.compute_capability
             )
-        return self._support[gpu.id]
+        return self._support[key]
 
     def quote(self, placement: Placement) -> Quote:
         """The price of one instance-hour of a placement."""

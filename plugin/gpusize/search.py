@@ -10,7 +10,7 @@ from gpusize.candidate import Candidate, Study, gpu_of
 from gpusize.constraints import CONSTRAINTS, MONEY, OFFER, SILICON, Constraint
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
-from gpusize.memory.result import Verdict
+from gpusize.memory.result import Term, Verdict
 from gpusize.placement import Layout, Pins, Placement, layouts
 from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
@@ -77,6 +77,7 @@ class Search:
         self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep)
         self._silicon: dict[Silicon, Reason | None] = {}
         self._layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
+        self._weights: dict[Layout, int] = {}
         self._gpus: dict[str, Gpu] = {}
         self._trials: dict[tuple[str, int], Trial] = {}
 
@@ -158,14 +159,23 @@ class Search:
     def feasible(self, candidate: Candidate) -> bool:
         """Whether no error or warning concerns a candidate whose type is to be had."""
         layout, placement = candidate.placement.layout, candidate.placement
-        if layout.gpus != placement.gpus:
+        if layout.gpus != placement.gpus or self._is_hopeless(placement):
             return False
         return self._silicon_block(candidate) is None and first_block(candidate, _MONEY) is None
+
+    def _is_hopeless(self, placement: Placement) -> bool:
+        """Whether the weights of a rank, seen on another GPU, are larger than this whole one."""
+        weights = self._weights.get(placement.layout, 0)
+        usable = placement.usable_bytes
+        return usable is not None and weights > usable
 
     def _silicon_block(self, candidate: Candidate) -> Reason | None:
         key = candidate.silicon
         if key not in self._silicon:
             self._silicon[key] = first_block(candidate, _SILICON)
+            layout = candidate.placement.layout
+            if layout not in self._weights and candidate.gpu.cuda:
+                self._weights[layout] = candidate.fit.term(Term.WEIGHTS)
         return self._silicon[key]
 
 
@@ -202,8 +212,8 @@ def rank_of(candidate: Candidate) -> Key:
     """What candidates are compared by: smaller is better.
 
     Latency met, fewest GPUs, least communication, price for the declared duration; then fewer
-    nodes, the smaller host and the name, so that the order is total. Stages inside a node count as worse than any
-    communication that a constraint allows: they move little, but each token waits for all of them.
+    nodes, the smaller host and the name, so that the order is total. Stages inside a node count as
+    worse than any communication that a constraint allows: each token waits for all of them.
     """
     placement = candidate.placement
     share = candidate.timing.communication_share

@@ -55,7 +55,7 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         if form is None or bits is None or form.linear_bits >= bits:
             continue
         plan = _plan(study, weights_format=word)
-        if plan:
+        if plan and study.support(study.catalog.gpu(plan.gpu), word) == "native":
             yield f"weightsFormat {word}: {_describe(plan)}"
 
 
@@ -116,7 +116,9 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
     """The first region that has a plan: the same continent first, then by name."""
     here = study.workload.region
     if study.region is None:
-        close = study.catalog.suggest("regions", here)
+        from difflib import get_close_matches
+
+        close = tuple(get_close_matches(here, study.catalog.regions(), n=2))
         yield f"the region is not in the catalog{_meant(close)}"
     near = here.split("-")[0]
     others = [region for region in study.catalog.regions() if region != here]

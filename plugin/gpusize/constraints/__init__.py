@@ -52,6 +52,7 @@ SILICON: dict[str, Constraint] = {
     "int4-kernel-unsupported": precision.int4_kernel_unsupported,
     "fp4-unsupported": precision.fp4_unsupported,
     "format-refused": precision.format_refused,
+    "fp8-kv-unsupported": precision.fp8_kv_unsupported,
     "fp8-compute-unsupported": precision.fp8_compute_unsupported,
     "tp-not-dividing-heads": parallelism.tp_not_dividing_heads,
     "experts-not-divisible": parallelism.experts_not_divisible,
