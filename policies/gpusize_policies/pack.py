@@ -17,6 +17,7 @@ from typing import Any
 import pulumi
 import pulumi_policy
 from pulumi.runtime import proto
+from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
 from gpusize_policies.decode import decode, may_point, text_of
@@ -40,11 +41,11 @@ from gpusize_policies.setup import (
 NAME = "gpusize"
 STACK_TYPE = "pulumi:pulumi:Stack"
 
-LEVELS: dict[Severity | None, pulumi_policy.EnforcementLevel] = {
-    Severity.ERROR: pulumi_policy.EnforcementLevel.MANDATORY,
-    Severity.WARN: pulumi_policy.EnforcementLevel.ADVISORY,
-    Severity.ADVICE: pulumi_policy.EnforcementLevel.ADVISORY,
-    None: pulumi_policy.EnforcementLevel.DISABLED,
+LEVELS: dict[Severity | None, EnforcementLevel] = {
+    Severity.ERROR: EnforcementLevel.MANDATORY,
+    Severity.WARN: EnforcementLevel.ADVISORY,
+    Severity.ADVICE: EnforcementLevel.ADVISORY,
+    None: EnforcementLevel.DISABLED,
 }
 SEVERITIES = {
     Severity.ERROR: pulumi_policy.Severity.HIGH,
@@ -78,6 +79,11 @@ class Judge:
         if isinstance(file, str):
             setup = set_up(self.stack, setup.run.folder, file)
         self.use(configure(setup, names, config))
+
+    def level_of(self, name: str) -> EnforcementLevel | None:
+        """Return the level of a rule by the settings in force now; None for other policies."""
+        rule = next((one for one in RULES if one.name == name), None)
+        return None if rule is None else LEVELS[self.setup.level_of(rule)]
 
     def resource(self, seen: Seen) -> Iterator[tuple[str, str]]:
         """Judge a resource: policy names with messages. Nothing that goes wrong escapes."""
@@ -198,7 +204,7 @@ def _settings_policy(judge: Judge) -> RulePolicy:
         judge,
         SETTINGS_POLICY,
         "The settings and declarations that gpusize works with can be used.",
-        enforcement_level=pulumi_policy.EnforcementLevel.MANDATORY,
+        enforcement_level=EnforcementLevel.MANDATORY,
         severity=pulumi_policy.Severity.HIGH,
         config_schema=pulumi_policy.PolicyConfigSchema(
             {SETTINGS_FILE: {"type": "string", "description": text}}
@@ -282,10 +288,13 @@ class Servicer:
         """Report under a policy's name and level, unless it is disabled."""
         policy = self.policies[name]
         level = self._get_enforcement_level(policy)  # type: ignore[attr-defined]
-        if level is pulumi_policy.EnforcementLevel.DISABLED:
+        if level is policy.enforcement_level:
+            # Nobody set another one, so a settings file that the configuration named counts.
+            level = self.judge.level_of(name) or level
+        if level is EnforcementLevel.DISABLED:
             return
-        if level is pulumi_policy.EnforcementLevel.REMEDIATE:
-            level = pulumi_policy.EnforcementLevel.MANDATORY
+        if level is EnforcementLevel.REMEDIATE:
+            level = EnforcementLevel.MANDATORY
         report = self._create_report_violation(  # type: ignore[attr-defined]
             response, policy.name, policy.description, level, policy.severity
         )
@@ -325,7 +334,7 @@ def serve() -> None:
     pulumi_policy.PolicyPack(
         NAME,
         policies=list(own),
-        enforcement_level=pulumi_policy.EnforcementLevel.ADVISORY,
+        enforcement_level=EnforcementLevel.ADVISORY,
     )
 
 

@@ -8,6 +8,7 @@ every resource of the stack is. Equal questions are answered once.
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +33,8 @@ KINDS = frozenset({COMPONENT, *EXTRACTORS})
 NOT_DECLARED = ("decision", "createInstance", "allowMisfit")
 """Registered inputs of the component that are no fields of the declaration."""
 LAYOUT = ("tp", "pp", "dp", "ep")
+FILED = "file"
+"""Key of what stands in the file of declarations: with its name it is told apart."""
 TEMPLATE = "launchTemplate"
 """Property of an instance through which a launch template gives what it does not say itself."""
 
@@ -58,6 +61,8 @@ class Declared(NamedTuple):
     decided: Decided | None
     missing: str = ""
     urn: str = ""
+    key: str = ""
+    """Equal for equal content: what answers are kept by."""
 
 
 class Run(NamedTuple):
@@ -80,6 +85,7 @@ class Session:
         self.run = run
         self._components: dict[str, Declared] = {}
         self._judged: set[str] = set()
+        self._read: dict[str, Declared] = {}
         self._answers: dict[object, tuple[Finding, ...]] = {}
 
     @cached_property
@@ -107,7 +113,7 @@ class Session:
             found = declarations(str(self.file))
         except GpuSizeError as error:
             return {}, error.problems
-        return {name: Declared(one.workload, None) for name, one in found.items()}, ()
+        return {name: Declared(one.workload, None, key=FILED) for name, one in found.items()}, ()
 
     @cached_property
     def _lock(self) -> tuple[dict[str, Entry], tuple[Problem, ...]]:
@@ -147,7 +153,7 @@ class Session:
         stack = {seen.urn: seen for seen in resources}
         for seen in resources:
             if seen.type == COMPONENT and seen.name not in self._components:
-                self._components[seen.name] = _declared(seen)
+                self._components[seen.name] = self._declared(seen)
         for seen in resources:
             if seen.type == COMPONENT or not self.waits(seen.urn):
                 continue
@@ -155,11 +161,19 @@ class Session:
                 yield seen.urn, finding
 
     def _component(self, seen: Seen) -> tuple[Finding, ...]:
-        declared = _declared(seen)
+        declared = self._declared(seen)
         self._components[seen.name] = declared
         decided = declared.decided
         pins = tuple(decided.pins.items()) if decided else ()
         return self._ask(seen, seen.name, declared, pins)
+
+    def _declared(self, seen: Seen) -> Declared:
+        """Read a component once for each content."""
+        whole = plain(seen.props)
+        key = json.dumps(whole, sort_keys=True, default=repr)
+        if key not in self._read:
+            self._read[key] = _declared(whole)
+        return self._read[key]._replace(urn=seen.urn, key=key)
 
     def _plain(self, seen: Seen, stack: Mapping[str, Seen]) -> tuple[Finding, ...] | None:
         """Judge a plain resource; None when a part is missing that the whole stack may have."""
@@ -234,7 +248,7 @@ class Session:
     ) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got."""
         subject = Subject(workload=name, resource=seen.urn)
-        question = (name, id(declared.workload), pins, declared.missing, unknown)
+        question = (name, declared.key, pins, declared.missing, unknown)
         if question not in self._answers:
             decided = declared.decided
             if seen.type != COMPONENT:
@@ -280,17 +294,16 @@ def _says(value: Value) -> bool:
     return value.known and value.value is not None
 
 
-def _declared(seen: Seen) -> Declared:
+def _declared(whole: Mapping[str, Any]) -> Declared:
     """Read a component: its inputs are the declaration, its outputs hold one."""
     from gpusize.workload import parse_workload
 
-    whole = plain(seen.props)
     inner = whole.get("declaration")
     raw = inner if isinstance(inner, dict) else _without(whole, NOT_DECLARED)
     decision = whole if isinstance(inner, dict) else whole.get("decision")
     decided = _decided(decision) if isinstance(decision, dict) else None
     try:
-        return Declared(parse_workload(raw), decided, urn=seen.urn)
+        return Declared(parse_workload(raw), decided)
     except GpuSizeError as error:
         # A component of another version may know fields that are unknown here.
         return Declared(None, None, f"the declaration is not readable: {error.problems[0]}")
