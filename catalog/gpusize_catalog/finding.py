@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
-    from gpusize_catalog.facts import Gpu, InstanceType, ModelFacts
+    from gpusize_catalog.facts import BillingTerms, Gpu, InstanceType, ModelFacts
     from gpusize_catalog.store import Catalog
 
 BILLION = 10**9
@@ -29,14 +29,11 @@ def _entries(catalog: Catalog) -> list[tuple[str, str, str]]:
         *(("gpus", gpu.id, _gpu(gpu)) for gpu in catalog.gpus()),
         *(("instances", one.id, _instance(one)) for one in catalog.instances()),
         *(("models", model.id, _model(model)) for model in catalog.models()),
-        *(
-            ("model_aliases", alias.alias, f"architecture of {alias.model_id}")
-            for alias in catalog.aliases()
-        ),
-        *(
-            ("billing", terms.option, f"{terms.provider} {terms.granularity}")
-            for terms in catalog.billing_terms()
-        ),
+        *(("model_aliases", one.alias, f"as {one.model_id}") for one in catalog.aliases()),
+        *(("formats", form.id, form.name) for form in catalog.formats()),
+        *(("engines", name, _engine(catalog, name)) for name in catalog.engine_names()),
+        *(("regions", code, _region(catalog, code)) for code in catalog.regions()),
+        *(("billing", terms.option, _terms(terms)) for terms in catalog.billing_terms()),
     ]
 
 
@@ -61,3 +58,18 @@ def _model(model: ModelFacts) -> str:
     if model.experts_total and model.active_params:
         active = f", {model.active_params / BILLION:.1f}B active"
     return f"{size}{active}, {model.layers} layers, {model.attention_kind}, {model.modality}"
+
+
+def _engine(catalog: Catalog, name: str) -> str:
+    newest = catalog.engines(name)[-1].newest
+    return f"constants by version, up to {newest}"
+
+
+def _region(catalog: Catalog, code: str) -> str:
+    region = catalog.region(code)
+    basis = f", known by {region.coverage.value}" if region else ""
+    return f"{len(catalog.offerings(code))} accelerated instance types{basis}"
+
+
+def _terms(terms: BillingTerms) -> str:
+    return f"{terms.provider}: billed by {terms.granularity}"

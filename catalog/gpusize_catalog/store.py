@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gpusize_catalog import engine_tables as e
@@ -52,11 +53,8 @@ def load(overlays: Sequence[Path] = ()) -> Catalog:
 
 def _stamp() -> tuple[str, str]:
     """Return the shipped data's digest and newest date, which `gpusize_catalog.digest` wrote."""
-    try:
-        stamp = (DATA / "DIGEST").read_text(encoding="ascii").split()
-    except FileNotFoundError:
-        return "unknown", ""
-    return stamp[0], stamp[1]
+    digest, version = (DATA / "DIGEST").read_text(encoding="ascii").split()
+    return digest, version
 
 
 class Catalog:
@@ -72,7 +70,7 @@ class Catalog:
         self._rows: dict[tuple[str, str], tuple[object, ...]] = {}
         self._all: dict[str, tuple[object, ...]] = {}
         self._prices: dict[str, dict[tuple[str, PriceType], tuple[Price, ...]]] = {}
-        self._offerings: dict[str, dict[str, Offering]] = {}
+        self._offerings: dict[str, Mapping[str, Offering]] = {}
         self._matches: dict[str, tuple[ModelFacts, str] | None] = {}
         self._lowered: dict[str, str] = {}
 
@@ -118,7 +116,8 @@ class Catalog:
         """Return the offerings of a region by instance type."""
         known = self._offerings.get(region)
         if known is None:
-            known = {row.instance_type: row for row in self._group(t.OFFERINGS, region)}
+            rows = self._group(t.OFFERINGS, region)
+            known = MappingProxyType({row.instance_type: row for row in rows})
             self._offerings[region] = known
         return known
 

@@ -176,3 +176,45 @@ def test_search_tells_what_is_unknown(catalog: Catalog) -> None:
     assert "unknown number of" in entry[2]
     (entry,) = (one for one in catalog.search("g6f.large") if one[1] == "g6f.large")
     assert "1/8" in entry[2]
+
+
+def test_search_finds_formats_engines_regions_and_terms(catalog: Catalog) -> None:
+    for table, word in [
+        ("formats", "nvfp4"),
+        ("engines", "vllm"),
+        ("regions", "sa-east-1"),
+        ("billing", "capacity-block"),
+    ]:
+        assert (table, word) in {entry[:2] for entry in catalog.search(word)}
+
+
+def test_every_model_and_alias_is_found_whatever_the_case(catalog: Catalog) -> None:
+    for model in catalog.models():
+        assert catalog.model(model.id.upper()) == model
+    for alias in catalog.aliases():
+        assert catalog.model(alias.alias.lower()).id == alias.model_id
+
+
+def test_an_ending_never_changes_the_architecture(catalog: Catalog) -> None:
+    """Where the longer name is catalogued itself, that row wins."""
+    ids = {model.id.lower() for model in catalog.models()}
+    for model in catalog.models():
+        for ending in catalog.suffixes():
+            name = model.id + ending.suffix
+            if name.lower() not in ids:
+                assert catalog.model(name).total_params == model.total_params, name
+
+
+def test_what_is_handed_out_cannot_be_changed(catalog: Catalog) -> None:
+    with pytest.raises(TypeError):
+        catalog.offerings("us-east-1")["x"] = None  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        catalog.gpu("H100").usable_bytes = 1  # type: ignore[misc]
+
+
+def test_engine_tables_are_looked_up_by_their_words(catalog: Catalog) -> None:
+    assert "vllm" in catalog.engine_names()
+    assert all(row.engine == "vllm" for row in catalog.engines("vllm"))
+    formats = [form.id for form in catalog.formats()]
+    assert [row.format for row in catalog.kernels("awq", "vllm")] != []
+    assert all((form := catalog.format(one)) and form.id == one for one in formats)
