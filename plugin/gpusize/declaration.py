@@ -7,7 +7,7 @@ checked on what is left, so that a problem elsewhere does not hide them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -48,8 +48,8 @@ def read_workload(raw: Any, path: str = "", catalog: Catalog | None = None) -> W
     """See `gpusize.workload.parse_workload`."""
     reader = _Reader(catalog)
     workload = reader.workload(raw, path)
-    if workload is None or reader.problems:
-        raise GpuSizeError(_limited(reader.problems))
+    if workload is None:
+        raise GpuSizeError(reader.problems())
     return workload
 
 
@@ -59,8 +59,9 @@ def read_workloads(
     """See `gpusize.workload.parse_workloads`."""
     reader = _Reader(catalog)
     found = reader.file(raw)
-    if reader.problems:
-        raise GpuSizeError(_limited(_in_order(reader.problems, file, lines or {})))
+    problems = reader.problems(file, lines)
+    if problems:
+        raise GpuSizeError(problems)
     return {name: workload for name, workload in found.items() if workload is not None}
 
 
@@ -68,11 +69,20 @@ class _Reader:
     """Collects the problems of one declaration or of all declarations of a file."""
 
     def __init__(self, catalog: Catalog | None) -> None:
-        self.problems: list[Problem] = []
         self._catalog = catalog
         self._words: dict[Words, dict[str, str]] = {}
         self._suggestions = Suggestions()
-        self._plain = Plain(self.problems)
+        self._plain = Plain(MAX_PROBLEMS)
+
+    def problems(self, file: str = "", lines: Lines | None = None) -> list[Problem]:
+        """Everything told so far in the order of the file, and how much more there is."""
+        told, untold = self._plain.problems, self._plain.untold
+        if told and (file or lines):
+            told = _in_order(told, file, lines or {})
+        if not untold:
+            return told
+        more = Problem("", f"and {untold} more problems", "mend the others first", file)
+        return [*told, more]
 
     def file(self, raw: Any) -> dict[str, Workload | None]:
         """The workloads of a file; `None` for one with problems."""
@@ -100,7 +110,7 @@ class _Reader:
             told = "is empty" if raw is None else f"expected a group of fields, got {show(raw)}"
             self._report(path, told, "declare at least kind, model, region and contextLength")
             return None
-        before = len(self.problems)
+        before = self._plain.count
         self._plain.begin()
         choice = _Choice(self, raw, path)
         data = self._group(choice.cls, raw, path, choice)
@@ -108,14 +118,15 @@ class _Reader:
             data["kind"], data["modality"] = choice.kind, choice.modality
         workload = self._values(choice, data, path)
         self._relations(data, path)
-        return workload if len(self.problems) == before else None
+        return workload if self._plain.count == before else None
 
-    def choose_word(self, path: str, value: Any, allowed: Iterable[str], subject: str) -> None:
+    def choose_word(self, path: str, value: Any, allowed: Mapping[str, str], subject: str) -> None:
         """Tell that a value is none of the allowed words."""
-        words = list(allowed)
-        rest = f"one of {listed(words)}" if len(words) <= MAX_LISTED else "see `gpusize catalog`"
-        fix = self._suggestions.fix(value, words, rest)
-        self._report(path, f"unknown {subject} {show(value)}", fix)
+        ids = list(dict.fromkeys(allowed.values()))
+        if len(ids) > MAX_LISTED:
+            ids = [*ids[:MAX_LISTED], f"{len(ids) - MAX_LISTED} more"]
+        fix = self._suggestions.fix(value, allowed, f"one of {listed(ids)}")
+        self._report(path, f"{show(value)} is not a known {subject}", fix)
 
     def report(self, path: str, message: str, fix: str = "") -> None:
         """Tell a problem."""
@@ -202,7 +213,10 @@ class _Reader:
 
         if choice is not None and not choice.certain and choice.may_have(key):
             return
-        message, fix = explain_key(cls, key, self._suggestions)
+        if self._plain.untold:
+            message, fix = "is not a field", ""
+        else:
+            message, fix = explain_key(cls, key, self._suggestions)
         self._report(join(path, show_key(key)), message, fix)
 
     def _values(self, choice: _Choice, data: dict[str, Any], path: str) -> Workload | None:
@@ -293,7 +307,7 @@ def _tell(
     elif word in later if isinstance(word, str) else False:
         reader.report(path, f"{word} cannot be sized yet", f"one of {listed(allowed)}")
     elif word not in allowed:
-        reader.choose_word(path, word, allowed, subject)
+        reader.choose_word(path, word, {member: member for member in allowed}, subject)
 
 
 def _is_name(name: str) -> bool:
@@ -301,23 +315,13 @@ def _is_name(name: str) -> bool:
     return 0 < len(name) <= NAME_LENGTH and plain.isalnum() and plain.isascii()
 
 
-def _limited(problems: list[Problem]) -> list[Problem]:
-    rest = len(problems) - MAX_PROBLEMS
-    if rest <= 0:
-        return problems
-    return [*problems[:MAX_PROBLEMS], Problem("", f"and {rest} more problems")]
-
-
 def _in_order(problems: list[Problem], file: str, lines: Lines) -> list[Problem]:
     """Problems with their places, in the order of the file where places are known."""
-    placed = [_placed(problem, file, lines) for problem in problems]
+    from gpusize.places import Places
+
+    places = Places(lines)
+    placed = [
+        Problem(problem.path, problem.message, problem.fix, file, *places.of(problem.path))
+        for problem in problems
+    ]
     return sorted(placed, key=lambda problem: (problem.line or 0, problem.column or 0))
-
-
-def _placed(problem: Problem, file: str, lines: Lines) -> Problem:
-    from dataclasses import replace
-
-    from gpusize.places import place_of
-
-    line, column = place_of(problem.path, lines)
-    return replace(problem, file=file, line=line, column=column)

@@ -24,6 +24,8 @@ MAX_NUMBER = 2**53
 """Largest magnitude taken: JSON and Pulumi carry numbers as doubles, exact up to here."""
 SHOWN = 40
 """Longest text repeated in a message, characters; anything longer may be a secret or a flood."""
+FINITE = "write a number, or leave the field out"
+PLAIN = "write text, numbers, lists and mappings of them"
 BAD = object()
 """Stands for a value that was told as a problem."""
 
@@ -68,10 +70,12 @@ def show_key(key: str) -> str:
 class Plain:
     """One pass over a declaration; collects problems and counts what it saw."""
 
-    def __init__(self, problems: list[Problem]) -> None:
-        """Report into `problems`."""
-        self.problems = problems
+    def __init__(self, most_problems: int) -> None:
+        """Keep at most so many problems; the rest is counted."""
+        self.problems: list[Problem] = []
+        self.untold = 0
         self.bad: set[str] = set()
+        self._most_problems = most_problems
         self._nodes = 0
         self._all_nodes = 0
         self._is_told = False
@@ -85,13 +89,22 @@ class Plain:
         """Begin another declaration."""
         self._all_nodes += self._nodes
         self._nodes = 0
+        self.bad.clear()
         self._is_told = False
 
     def report(self, path: str, message: str, fix: str = "") -> object:
         """Tell a problem of the value at `path`."""
-        self.problems.append(Problem(path, message, fix))
+        if len(self.problems) < self._most_problems:
+            self.problems.append(Problem(path, message, fix))
+        else:
+            self.untold += 1
         self.bad.add(path)
         return BAD
+
+    @property
+    def count(self) -> int:
+        """Problems found, told or not."""
+        return len(self.problems) + self.untold
 
     def value(self, value: Any, path: str, depth: int = 0) -> Any:
         """Plain data of `value`, or `BAD` once told; nulls stay for the caller to drop."""
@@ -124,18 +137,18 @@ class Plain:
 
     def _number(self, value: float, path: str) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
-            return self.report(path, f"expected a finite number, got {value}")
+            return self.report(path, f"expected a finite number, got {value}", FINITE)
         if abs(value) > MAX_NUMBER:
-            return self.report(path, "number is too large", f"at most {MAX_NUMBER}")
+            return self.report(path, "number is too large", f"give at most {MAX_NUMBER}")
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def _container(self, value: Any, path: str, depth: int) -> Any:
         is_list = isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray))
         if not is_list and not isinstance(value, Mapping):
             kind = type(value).__name__[:SHOWN]
-            return self.report(path, f"expected plain data, got a value of type {kind}")
+            return self.report(path, f"expected plain data, got a value of type {kind}", PLAIN)
         if depth >= MAX_DEPTH:
-            return self.report(path, f"is nested deeper than {MAX_DEPTH} levels")
+            return self.report(path, f"is nested deeper than {MAX_DEPTH} levels", PLAIN)
         if is_list:
             items = [self.value(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
             return BAD if any(item is BAD for item in items) else items

@@ -106,7 +106,7 @@ def tokens_in_order(given: Given) -> Iterator[Problem]:
         mean, high = given.number(f"{field}.mean"), given.number(f"{field}.p95")
         if mean is not None and high is not None and high < mean:
             yield Problem(
-                f"{field}.p95", f"is below the mean ({high} < {mean})", f"at least {mean}"
+                f"{field}.p95", f"is below the mean ({high} < {mean})", f"give at least {mean}"
             )
 
 
@@ -119,7 +119,7 @@ def tokens_in_context(given: Given) -> Iterator[Problem]:
         yield Problem(
             "contextLength",
             f"is shorter than a mean sequence ({prompt} prompt + {output} output tokens)",
-            f"at least {prompt + output}",
+            f"raise it to at least {prompt + output}, or give fewer tokens",
         )
 
 
@@ -128,7 +128,7 @@ def replicas_in_order(given: Given) -> Iterator[Problem]:
     least, most = given.number("replicas.min"), given.number("replicas.max")
     if least is not None and most is not None and least > most:
         yield Problem(
-            "replicas.max", f"is below min ({most} < {least})", f"max {least}, or a lower min"
+            "replicas.max", f"is below min ({most} < {least})", f"give max {least}, or a lower min"
         )
 
 
@@ -145,7 +145,7 @@ def steady_means_always(given: Given) -> Iterator[Problem]:
             yield Problem(
                 f"traffic.{key}",
                 f"steady traffic comes {whole} {unit}, got {value}",
-                "shape: scheduled or bursty, or leave this out",
+                "give shape scheduled or bursty, or leave this out",
             )
 
 
@@ -159,7 +159,7 @@ def layout_on_nodes(given: Given) -> Iterator[Problem]:
             yield Problem(
                 "nodesPerReplica",
                 f"{ranks} ranks (tp x pp x dp) do not spread evenly over {nodes} nodes",
-                "a number of nodes that divides the ranks",
+                "give a number of nodes that divides the ranks",
             )
     if ep is not None and sizes[0] is not None and sizes[2] is not None:
         stage = int(sizes[0] * sizes[2])
@@ -167,7 +167,7 @@ def layout_on_nodes(given: Given) -> Iterator[Problem]:
             yield Problem(
                 "ep",
                 f"{ep} does not divide the {stage} ranks of a stage (tp x dp)",
-                f"a divisor of {stage}",
+                f"give a divisor of {stage}",
             )
 
 
@@ -177,7 +177,7 @@ def reservation_has_market(given: Given) -> Iterator[Problem]:
         yield Problem(
             "capacityReservation",
             "spot capacity cannot be reserved",
-            "market: on-demand or capacity-block, or leave the reservation out",
+            "give market on-demand or capacity-block, or leave the reservation out",
         )
 
 
@@ -209,15 +209,21 @@ def tags_taken_by_aws(given: Given) -> Iterator[Problem]:
     if not isinstance(tags, dict):
         return
     if len(tags) > MAX_TAGS:
-        yield Problem("tags", f"{len(tags)} tags are more than AWS takes", f"at most {MAX_TAGS}")
+        yield Problem(
+            "tags", f"{len(tags)} tags are more than AWS takes", f"keep at most {MAX_TAGS}"
+        )
     for key, value in tags.items():
         path = f"tags.{key[:MAX_TAG_KEY]}"
         if not 0 < len(key) <= MAX_TAG_KEY:
-            yield Problem(path, f"a tag's key has 1 to {MAX_TAG_KEY} characters")
+            yield Problem(
+                path, f"a tag's key has 1 to {MAX_TAG_KEY} characters", "choose another key"
+            )
         if key.lower().startswith("aws:"):
             yield Problem(path, "aws: is AWS's own prefix", "choose another key")
         if isinstance(value, str) and len(value) > MAX_TAG_VALUE:
-            yield Problem(path, f"a tag's value has at most {MAX_TAG_VALUE} characters")
+            yield Problem(
+                path, f"a tag's value has at most {MAX_TAG_VALUE} characters", "shorten it"
+            )
 
 
 def waivers_end(given: Given) -> Iterator[Problem]:
@@ -240,16 +246,17 @@ def inline_attention(given: Given) -> Iterator[Problem]:
     heads, kv_heads = given.number("model.heads"), given.number("model.kvHeads")
     if heads is not None and kv_heads is not None and heads % kv_heads:
         yield Problem(
-            "model.kvHeads", f"{kv_heads} does not divide the {heads} heads", "a divisor of heads"
+            "model.kvHeads",
+            f"{kv_heads} does not divide the {heads} heads",
+            f"give a divisor of {heads}",
         )
     hidden = given.number("model.hidden")
     if heads and hidden is not None and not given.has("model.headDim") and hidden % heads:
-        yield Problem(
-            "model.headDim", f"is missing, and hidden / heads is not whole ({hidden} / {heads})"
-        )
+        told = f"is missing, and hidden / heads is not whole ({hidden} / {heads})"
+        yield Problem("model.headDim", told, "declare it")
     yield from _both(given, "kvLoraRank", "qkRopeHeadDim")
     if given.has("model.slidingLayers") and not given.has("model.slidingWindow"):
-        yield Problem("model.slidingWindow", "is missing beside slidingLayers", "in tokens")
+        yield Problem("model.slidingWindow", "is missing beside slidingLayers", "give it in tokens")
     yield from _at_most(given, "slidingLayers", "layers")
 
 
@@ -304,7 +311,7 @@ def _both(given: Given, first: str, second: str) -> Iterator[Problem]:
 def _at_most(given: Given, low: str, high: str) -> Iterator[Problem]:
     less, more = given.number(f"model.{low}"), given.number(f"model.{high}")
     if less is not None and more is not None and less > more:
-        yield Problem(f"model.{low}", f"is above {high} ({less} > {more})", f"at most {more}")
+        yield Problem(f"model.{low}", f"is above {high} ({less} > {more})", f"give at most {more}")
 
 
 def _is_region(text: str) -> bool:

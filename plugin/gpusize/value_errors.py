@@ -83,31 +83,35 @@ def _describe(entry: Any, field: FieldSpec | None, suggestions: Suggestions) -> 
         return "is missing", _example(field)
     if kind in _BOUNDS:
         key, word = _BOUNDS[kind]
-        return f"must be {word} {show(context[key])}, got {show(value)}", ""
+        return f"must be {word} {show(context[key])}, got {show(value)}", _example(field)
     if kind in _EXPECTED:
-        fix = "quote it" if kind == "string_type" and _is_scalar(value) else _example(field)
-        return f"expected {_EXPECTED[kind]}, got {show(value)}", fix
+        return _unexpected(_EXPECTED[kind], value, field)
     if kind == "enum" and field is not None:
         return _unknown_word(value, field, suggestions)
     if kind == "model_type":
         return _not_a_group(value, field)
     if kind == "string_too_long":
-        return f"is longer than {context['max_length']} characters", ""
+        return f"is longer than {context['max_length']} characters", "shorten it"
     return "is empty" if kind == "string_too_short" else "is not usable", _example(field)
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, (bool, int, float))
+def _unexpected(expected: str, value: object, field: FieldSpec | None) -> tuple[str, str]:
+    if field is not None and field.is_union:
+        expected += " or a group of fields"
+    elif expected == "text" and isinstance(value, (bool, int, float)):
+        return f"expected text, got {show(value)}", "quote it"
+    fix = f"write {expected}" if expected == _EXPECTED["bool_type"] else _example(field)
+    return f"expected {expected}, got {show(value)}", fix
 
 
 def _unknown_word(value: Any, field: FieldSpec, suggestions: Suggestions) -> tuple[str, str]:
     fix = suggestions.fix(value, field.choices, f"one of {listed(field.choices)}")
-    return f"unknown value {show(value)}", fix
+    return f"{show(value)} is not a known {field.key}", fix
 
 
 def _not_a_group(value: Any, field: FieldSpec | None) -> tuple[str, str]:
     if field is None or field.group is None:
-        return f"expected a group of fields, got {show(value)}", ""
+        return f"expected a group of fields, got {show(value)}", "write its fields by name"
     keys = list(dict.fromkeys(spec.key for spec in fields_of(field.group).values()))
     short = f"{field.group.short_form} or " if field.group.short_form else ""
     return f"expected {short}a group of fields, got {show(value)}", f"fields are {listed(keys)}"
@@ -115,7 +119,8 @@ def _not_a_group(value: Any, field: FieldSpec | None) -> tuple[str, str]:
 
 def _example(field: FieldSpec | None) -> str:
     if field is None:
-        return ""
+        return "see the description of the fields"
     if field.example is not None:
-        return f"{field.key}: {field.example}"
-    return field.description
+        return f"such as {field.key}: {field.example}"
+    subject = field.description.partition(";")[0].rstrip(".")
+    return f"give the {subject[:1].lower()}{subject[1:]}, or leave it out"

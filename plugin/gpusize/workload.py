@@ -146,7 +146,7 @@ class Group(BaseModel):
 class Tokens(Group):
     """A distribution of token counts per sequence; a bare number is the mean."""
 
-    mean: Positive = Field(description="Mean, tokens.")
+    mean: Positive = Field(description="Mean, tokens.", examples=[1500])
     p95: Positive | None = Field(
         None, description="95th percentile, tokens; the mean where it is left out."
     )
@@ -472,7 +472,7 @@ class Serving(Inference):
     latency: Latency = Field(Latency.model_construct(), description="Targets that a user feels.")
     traffic: Traffic = Field(Traffic.model_construct(), description="When requests come.")
     horizon_months: PositiveFloat | None = Field(
-        None, description="How long the service is to run, months."
+        None, description="Months that the service is to run."
     )
 
 
