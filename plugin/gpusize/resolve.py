@@ -164,9 +164,11 @@ class Sweep:
         if self.study.workload.nodes_per_replica is not None:
             return []
         found = []
+        settings = self.study.settings
         for instance in self.types:
-            least = self.search.nodes(instance) + 1
-            for nodes in range(least, self.study.settings.max_nodes + 1) if instance.efa else ():
+            if not instance.efa or (instance.network_gbps or 0.0) < settings.min_fabric_gbps:
+                continue
+            for nodes in range(self.search.nodes(instance) + 1, settings.max_nodes + 1):
                 trial = self.search.trial(instance, nodes)
                 if trial.best:
                     found.append(trial)

@@ -26,6 +26,9 @@ class ResolveSettings(NamedTuple):
     weights (5 GB in most checkpoints) while it loads."""
     max_nodes: int = 4
     """Instances of one replica that gpusize considers by itself."""
+    min_fabric_gbps: float = 100.0
+    """Network below which gpusize spans no replica over nodes: slower than a GPU's own PCIe link
+    (PCIe 4 x8, 16 GB/s) it is no fabric for a model, whatever EFA it has."""
     runners_up: int = 4
     """Alternatives in an answer."""
 

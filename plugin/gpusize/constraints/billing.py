@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpusize.constraints.reason import Reason, Weight
+from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
@@ -94,35 +94,34 @@ def price_unknown(candidate: Candidate) -> Iterator[Reason]:
 
 def hourly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """The instances cost more per hour than the workload may."""
-    yield from _over(candidate, "hourly", "per_hour", candidate.cost.hourly, "hour")
+    yield from _over(candidate, "hourly", "hour")
 
 
 def monthly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """A month costs more than the workload may."""
-    yield from _over(candidate, "monthly", "per_month", candidate.cost.monthly, "month")
+    yield from _over(candidate, "monthly", "month")
 
 
 def run_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """A run costs more than the workload may."""
-    yield from _over(candidate, "run", "per_run", candidate.cost.per_run, "run")
+    yield from _over(candidate, "per_run", "run")
 
 
-def _over(
-    candidate: Candidate, name: str, field: str, amount: float | None, unit: str
-) -> Iterator[Reason]:
-    limit: float | None = getattr(candidate.workload.budget, field)
+def _over(candidate: Candidate, field: str, unit: str) -> Iterator[Reason]:
+    """What the budget of a unit of time says; an unknown cost is not within a budget."""
+    limit: float | None = getattr(candidate.workload.budget, f"per_{unit}")
     if limit is None:
         return
+    amount: float | None = getattr(candidate.cost, field)
     if amount is not None and amount <= limit:
         return
-    what = "an unknown amount" if amount is None else usd(amount)
+    numbers: dict[str, Number] = {"budgetUsd": limit, "instanceType": candidate.instance.id}
+    if amount is not None:
+        numbers["costUsd"] = round(amount, 4)
     yield Reason(
-        f"{name}-budget-exceeded",
+        f"{'run' if unit == 'run' else field}-budget-exceeded",
         Weight.ERROR,
-        f"{candidate} costs {what} per {unit}, the budget is {usd(limit)}",
-        numbers={
-            "budgetUsd": limit,
-            "instanceType": candidate.instance.id,
-            **({} if amount is None else {"costUsd": round(amount, 4)}),
-        },
+        f"{candidate} costs {'an unknown amount' if amount is None else usd(amount)} per {unit},"
+        f" the budget is {usd(limit)}",
+        numbers=numbers,
     )
