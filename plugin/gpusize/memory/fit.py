@@ -62,8 +62,12 @@ class Sizing:
     """One workload, sized for many placements; what depends only on part of one is kept."""
 
     __slots__ = (
+        "_batches",
         "_caches",
+        "_echoes",
         "_fits",
+        "_kernels",
+        "_row",
         "_splits",
         "architecture",
         "assumptions",
@@ -87,6 +91,10 @@ class Sizing:
         self._splits: dict[tuple[int, ...], tuple[Split, ...]] = {}
         self._caches: dict[tuple[int, ...], KvCache] = {}
         self._fits: dict[tuple[object, ...], Fit] = {}
+        self._kernels: dict[tuple[int, int] | None, str | None] = {None: kernels.NATIVE}
+        self._batches: dict[Device, Batch] = {}
+        self._echoes: dict[tuple[Batch, float | None], tuple[Assumption, ...]] = {}
+        self._row: tuple[str, ...] = ()
         self.engine: EngineFacts | None = None
         self.form: FormatFacts | None = None
         self.cache_bits: float | None = None
@@ -140,6 +148,7 @@ class Sizing:
             self.problems.append(f"no memory constants for engine {declared.name}{version}")
             return
         self.engine = row
+        self._row = (runtime.row_name(row),)
         self.version = declared.version or row.newest
         if declared.version is None:
             self._assume("engine.version", row.newest, "not declared: the newest version known")
@@ -185,18 +194,22 @@ class Sizing:
             None,
             1,
             tuple(self.assumptions),
-            () if self.engine is None else (runtime.row_name(self.engine),),
+            self._row,
         )
 
     def _batch(self, device: Device) -> Batch:
         """Tokens and sequences of one step, declared or the engine's default for the GPU."""
-        assert self.engine is not None
-        declared = self.workload.engine
-        default = runtime.default_batch(self.engine, device, self.workload.context_length)
-        return Batch(
-            declared.max_batched_tokens or default.tokens,
-            declared.max_sequences or default.sequences,
-        )
+        found = self._batches.get(device)
+        if found is None:
+            assert self.engine is not None
+            declared = self.workload.engine
+            default = runtime.default_batch(self.engine, device, self.workload.context_length)
+            found = Batch(
+                declared.max_batched_tokens or default.tokens,
+                declared.max_sequences or default.sequences,
+            )
+            self._batches[device] = found
+        return found
 
     def _split(self, layout: Layout) -> tuple[Split, ...]:
         """Weights of every stage that differs."""
@@ -251,12 +264,13 @@ class Sizing:
 
     def _kernel(self, device: Device) -> str | None:
         """How the engine runs the format there; a GPU without a capability is not asked about."""
-        assert self.engine is not None and self.form is not None
-        if device.capability is None:
-            return kernels.NATIVE
-        return kernels.support(
-            self.catalog, self.form.id, self.engine.engine, self.version, device.capability
-        )
+        capability = device.capability
+        if capability not in self._kernels:
+            assert self.engine is not None and self.form is not None
+            self._kernels[capability] = kernels.support(
+                self.catalog, self.form.id, self.engine.engine, self.version, capability
+            )
+        return self._kernels[capability]
 
     def _kernel_question(self, device: Device) -> str:
         assert self.engine is not None and self.form is not None
@@ -303,7 +317,7 @@ class Sizing:
             cache,
             layout.dp,
             self._echo(batch, fraction),
-            (runtime.row_name(engine),),
+            self._row,
         )
 
     def _reserved(self, batch: Batch) -> int:
@@ -383,17 +397,25 @@ class Sizing:
 
     def _echo(self, batch: Batch, fraction: float | None) -> tuple[Assumption, ...]:
         """Everything that was taken for granted, with the values for this GPU."""
+        found = self._echoes.get((batch, fraction))
+        if found is None:
+            found = (*self.assumptions, *self._defaults(batch, fraction))
+            self._echoes[batch, fraction] = found
+        return found
+
+    def _defaults(self, batch: Batch, fraction: float | None) -> list[Assumption]:
+        """Settings of the engine that were not declared."""
         assert self.engine is not None
         declared = self.workload.engine
         why = f"not declared: the default of {self.engine.engine} {self.version}"
-        more = []
+        taken = []
         if declared.memory_fraction is None and fraction is not None:
-            more.append(Assumption("engine.memoryFraction", f"{fraction:.3g}", why))
+            taken.append(Assumption("engine.memoryFraction", f"{fraction:.3g}", why))
         if declared.max_batched_tokens is None:
-            more.append(Assumption("engine.maxBatchedTokens", str(batch.tokens), why))
+            taken.append(Assumption("engine.maxBatchedTokens", str(batch.tokens), why))
         if declared.max_sequences is None:
-            more.append(Assumption("engine.maxSequences", str(batch.sequences), why))
-        return (*self.assumptions, *more)
+            taken.append(Assumption("engine.maxSequences", str(batch.sequences), why))
+        return taken
 
 
 _OUTCOMES = {
