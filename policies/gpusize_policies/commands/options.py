@@ -10,6 +10,17 @@ FORMATS_OF_ANSWERS = ("text", "json")
 SEVERITIES = ("error", "warn", "advice")
 
 
+WIDTH = 88
+"""Columns of help texts, fixed so that help and docs are the same everywhere."""
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps at a fixed width; asking the terminal costs an import of archive formats."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=WIDTH)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser without abbreviations, whose errors end in a hint."""
 
@@ -19,7 +30,7 @@ class Parser(argparse.ArgumentParser):
             prog=f"gpusize {name}",
             description=summary,
             epilog=f"examples:\n{examples}" if examples else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Formatter,
             allow_abbrev=False,
         )
 

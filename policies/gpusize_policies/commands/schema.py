@@ -21,7 +21,7 @@ def _workload() -> dict[str, Any]:
 
 
 def _settings() -> dict[str, Any]:
-    from gpusize_policies.settings import schema
+    from gpusize_policies.settings_file import schema
 
     return schema()
 

@@ -30,7 +30,7 @@ def load_settings(options: Namespace) -> Settings:
     settings = DEFAULTS
     path = options.settings or (FILE_NAME if Path(FILE_NAME).is_file() else "")
     if path:
-        from gpusize_policies.settings import load
+        from gpusize_policies.settings_file import load
 
         settings = load(path)
     return settings._replace(preset="strict") if getattr(options, "strict", False) else settings

@@ -27,7 +27,13 @@ def spot_for_user_facing(case: Case) -> Iterator[Remark]:
     return wrapped(case, "spot-for-user-facing", "market")
 
 
-@rule("GPU506", "on-demand-for-fault-tolerant-batch", Severity.WARN, since="0.1")
+@rule(
+    "GPU506",
+    "on-demand-for-fault-tolerant-batch",
+    Severity.WARN,
+    since="0.1",
+    parameters=("minSpotDiscount", "maxSpotAgeDays"),
+)
 def on_demand_for_fault_tolerant_batch(case: Case) -> Iterator[Remark]:
     """Work that may be interrupted pays the on-demand price though spot is much cheaper.
 
@@ -40,7 +46,7 @@ def on_demand_for_fault_tolerant_batch(case: Case) -> Iterator[Remark]:
     return wrapped(case, "on-demand-for-fault-tolerant-batch", "market")
 
 
-@rule("GPU507", "always-on-for-bursty", Severity.WARN, since="0.1")
+@rule("GPU507", "always-on-for-bursty", Severity.WARN, since="0.1", parameters=("lowDuty",))
 def always_on_for_bursty(case: Case) -> Iterator[Remark]:
     """A service that is busy a few hours a day keeps its instances up all day.
 

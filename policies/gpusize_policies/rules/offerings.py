@@ -45,7 +45,7 @@ def retired_instance(case: Case) -> Iterator[Remark]:
     return wrapped(case, "retired-instance")
 
 
-@rule("GPU806", "price-unknown", Severity.ADVICE, since="0.1")
+@rule("GPU806", "price-unknown", Severity.ADVICE, since="0.1", parameters=("maxSpotAgeDays",))
 def price_unknown(case: Case) -> Iterator[Remark]:
     """The catalog has no dated price for what was chosen.
 

@@ -26,7 +26,7 @@ def tp_not_dividing_heads(case: Case) -> Iterator[Remark]:
     return plain(case, "tp-not-dividing-heads")
 
 
-@rule("GPU304", "tp-over-pcie", Severity.WARN, since="0.1")
+@rule("GPU304", "tp-over-pcie", Severity.WARN, since="0.1", parameters=("maxCommunicationShare",))
 def tp_over_pcie(case: Case) -> Iterator[Remark]:
     """Tensor parallelism spends too much of each step on a link without NVLink.
 

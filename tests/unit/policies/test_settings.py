@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusize_catalog.problems import GpuSizeError
-from gpusize_policies import settings as subject
+from gpusize_policies import settings_file as subject
 from gpusize_policies.documents import parse as parse_document
 from gpusize_policies.finding import Severity
 from gpusize_policies.registry import RULES, find
 from gpusize_policies.rule import Rule
-from gpusize_policies.settings import DEFAULTS, Settings, load, of_pack_config, parse, schema
+from gpusize_policies.settings import DEFAULTS, PRESETS, Settings
+from gpusize_policies.settings_file import load, of_pack_config, parse, schema
 
 WHOLE = """\
 preset: strict
@@ -148,9 +149,12 @@ def test_pack_config_gives_levels_in_the_words_of_pulumi() -> None:
             "spot-for-user-facing": "advisory",
             "no-memory-headroom": {"enforcementLevel": "mandatory"},
             "idle-gpus-on-node": "disabled",
-        }
+            "always-on-for-bursty": {"lowDuty": 0.1},
+        },
+        Path(),
     )
     assert problems == ()
+    assert settings.parameters == {"lowDuty": 0.1}
     assert settings.levels == {"GPU501": "warn", "GPU104": "error", "GPU307": "off"}
 
 
@@ -158,12 +162,32 @@ def test_pack_config_gives_levels_in_the_words_of_pulumi() -> None:
     ("level", "preset"), [("mandatory", "strict"), ("advisory", "observe"), ("strict", "strict")]
 )
 def test_a_level_for_all_in_pack_config_is_a_preset(level: str, preset: str) -> None:
-    assert of_pack_config({"all": level})[0].preset == preset
+    assert of_pack_config({"all": level}, Path())[0].preset == preset
 
 
-def test_a_misspelt_policy_in_pack_config_is_a_problem() -> None:
-    _, (problem,) = of_pack_config({"spot-for-user-facin": "mandatory"})
-    assert problem.fix == "did you mean spot-for-user-facing?"
+def test_one_file_serves_the_pack_and_the_command(tmp_path: Path) -> None:
+    settings = _read('{"all": "strict", "GPU104": "disabled"}', tmp_path)
+    assert (settings.preset, settings.levels) == ("strict", {"GPU104": "off"})
+
+
+def test_problems_of_pack_config_stand_where_they_are_written(tmp_path: Path) -> None:
+    text = "all: disabled\nspot-for-user-facin: mandatory\nGPU507: {lowDuti: 0.1}\n"
+    with pytest.raises(GpuSizeError) as caught:
+        _read(text, tmp_path)
+    found = {(one.line, one.path): one.fix for one in caught.value.problems}
+    assert found[2, "spot-for-user-facin"] == "did you mean spot-for-user-facing?"
+    assert (1, "all") in found
+    assert len(found) == 3
+
+
+def test_parameters_keep_the_kind_of_their_default() -> None:
+    assert Settings(parameters={"maxNodes": 2.0}).resolving.max_nodes == 2
+    assert str(Settings(parameters={"maxSpotAgeDays": 30.0}).resolving.max_spot_age_days) == "30"
+
+
+def test_every_parameter_of_a_rule_is_one_of_the_settings() -> None:
+    known = {*subject.parameters(), "unknowns"}
+    assert {name for rule in RULES for name in rule.parameters} <= known
 
 
 def test_the_schema_takes_what_the_parser_takes() -> None:
@@ -196,5 +220,5 @@ KEYS = st.sampled_from([field.name for field in subject.FIELDS]) | st.text(max_s
 @given(st.dictionaries(KEYS, JSON, max_size=4))
 def test_any_data_gives_settings_and_problems_and_raises_nothing(raw: dict[str, Any]) -> None:
     settings, _ = parse(raw, Path())
-    assert settings.preset in subject.PRESETS
+    assert settings.preset in PRESETS
     assert all(level in subject.LEVELS for level in settings.levels.values())

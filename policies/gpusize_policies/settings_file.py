@@ -1,0 +1,325 @@
+"""`gpusize-policy.yaml`: read, checked and described by one table.
+
+`FIELDS` is the whole vocabulary: the parser, the JSON Schema and the docs are made from it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpusize_policies.message import printable
+from gpusize_policies.settings import FILE_NAME, OFF, PRESETS, Settings
+
+if TYPE_CHECKING:
+    from gpusize_catalog.problems import Problem
+    from gpusize_policies.documents import Document
+
+LEVELS = ("error", "warn", "advice", OFF)
+LONGEST_KEY = 40
+"""Characters of an unknown key that a message repeats."""
+
+ALL = "all"
+LEVEL_KEY = "enforcementLevel"
+ALL_LEVELS = {"mandatory": "strict", "advisory": "observe"}
+"""What a level for all policies means; `disabled` for all is a mistake, and told as one."""
+
+PACK_LEVELS = {"mandatory": "error", "remediate": "error", "advisory": "warn", "disabled": OFF}
+"""Pulumi's enforcement levels in the words of this file."""
+
+
+class Told(NamedTuple):
+    """Where a reader of one field reports to, and what relative paths are relative to."""
+
+    path: str
+    base: Path
+    report: Callable[[str, str, str], None]
+
+
+class Field(NamedTuple):
+    """One key of the file: how it is read, and its JSON Schema."""
+
+    name: str
+    read: Callable[[Any, Told], Any]
+    schema: Callable[[], dict[str, Any]]
+
+
+def load(path: str) -> Settings:
+    """Read a settings file; raises GpuSizeError with every problem and its place."""
+    from gpusize_catalog.problems import GpuSizeError
+    from gpusize_policies.documents import read
+
+    document = read(path)
+    base = Path(path).parent
+    raw = document.data
+    taken = of_pack_config if is_pack_config(raw) else parse
+    settings, problems = taken(raw, base, document)
+    if problems:
+        raise GpuSizeError(problems)
+    return settings
+
+
+def parse(
+    raw: Any, base: Path, document: Document | None = None
+) -> tuple[Settings, tuple[Problem, ...]]:
+    """Read settings from plain data; whatever is wrong is left at its default and told."""
+    from gpusize_catalog.problems import Problem
+
+    problems: list[Problem] = []
+
+    def report(path: str, message: str, fix: str) -> None:
+        problem = Problem(path, message, fix)
+        problems.append(document.locate(problem) if document else problem)
+
+    values: dict[str, Any] = {}
+    if raw is not None and not isinstance(raw, Mapping):
+        report("", "settings are a mapping", "write `preset: recommended`")
+        raw = {}
+    for key, value in (raw or {}).items():
+        field = _BY_NAME.get(str(key))
+        if field is None:
+            report(printable(str(key), LONGEST_KEY), "unknown key", _mean(str(key), _BY_NAME))
+            continue
+        found = field.read(value, Told(field.name, base, report))
+        if found is not None:
+            values[field.name] = found
+    return Settings(**values), tuple(problems)
+
+
+def is_pack_config(raw: Any) -> bool:
+    """Whether plain data is what `--policy-pack-config` takes: policies at the top."""
+    from gpusize_policies.registry import find
+
+    return isinstance(raw, Mapping) and any(
+        key == ALL or (key not in _BY_NAME and find(str(key)) is not None) for key in raw
+    )
+
+
+def of_pack_config(
+    raw: Mapping[str, Any], base: Path, document: Document | None = None
+) -> tuple[Settings, tuple[Problem, ...]]:
+    """Read what `--policy-pack-config` takes: a level, or an object with one, by policy name.
+
+    So one file serves the pack and the command. `all` takes a preset too, and levels may be
+    written in Pulumi's words or in ours.
+    """
+    data: dict[str, Any] = {"levels": {}, "parameters": {}}
+    for key, value in raw.items():
+        properties = dict(value) if isinstance(value, Mapping) else {LEVEL_KEY: value}
+        level = properties.pop(LEVEL_KEY, None)
+        data["parameters"].update(properties)
+        if key == ALL:
+            data["preset"] = ALL_LEVELS.get(str(level), level)
+        elif level is not None:
+            data["levels"][key] = PACK_LEVELS.get(str(level), level)
+    settings, problems = parse(data, base)
+    return settings, tuple(_placed(problem, document) for problem in problems)
+
+
+def _placed(problem: Problem, document: Document | None) -> Problem:
+    """Give a problem of translated data its place in the file it came from."""
+    from gpusize_catalog.problems import Problem as Placed
+
+    path = problem.path.removeprefix("levels.").removeprefix("parameters.")
+    path = ALL if path == "preset" else path
+    told = Placed(path, problem.message, problem.fix)
+    return document.locate(told) if document else told
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of the settings file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": FILE_NAME,
+        "description": "Settings of the gpusize rules: the command, the policy pack and reviews.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {field.name: field.schema() for field in FIELDS},
+    }
+
+
+def _read_word(words: Mapping[str, Any] | tuple[str, ...]) -> Callable[[Any, Told], Any]:
+    def read(value: Any, told: Told) -> Any:
+        if isinstance(value, str) and value in words:
+            return value
+        told.report(told.path, f"takes one of {', '.join(words)}", _mean(str(value), words))
+        return None
+
+    return read
+
+
+def _read_levels(value: Any, told: Told) -> Any:
+    from gpusize_policies.registry import find, suggest
+
+    if not isinstance(value, Mapping):
+        told.report(told.path, "takes a mapping of rules to levels", "`GPU104: off`")
+        return None
+    levels: dict[str, str] = {}
+    for key, given in value.items():
+        path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
+        rule = find(str(key))
+        level = OFF if given is False else given
+        if rule is None:
+            close = suggest(str(key))
+            told.report(path, "no such rule", f"did you mean {close[0]}?" if close else _RULES_HINT)
+        elif level not in LEVELS:
+            told.report(path, f"takes one of {', '.join(LEVELS)}", _mean(str(given), LEVELS))
+        elif rule.code in levels:
+            told.report(path, f"sets {rule.code} a second time", "keep the code or the name")
+        else:
+            levels[rule.code] = level
+    return levels
+
+
+_RULES_HINT = "`gpusize rules` lists them"
+
+
+def _read_parameters(value: Any, told: Told) -> Any:
+    known = parameters()
+    if not isinstance(value, Mapping):
+        told.report(told.path, "takes a mapping of names to numbers", "")
+        return None
+    found: dict[str, float] = {}
+    for key, given in value.items():
+        path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
+        if key not in known:
+            told.report(path, "no such parameter", _mean(str(key), known))
+        elif not _is_amount(given):
+            told.report(path, "takes a number that is not negative", f"default: {known[key]:g}")
+        elif isinstance(known[key], int) and given != int(given):
+            told.report(path, "takes a whole number", f"default: {known[key]}")
+        else:
+            found[str(key)] = type(known[key])(given)
+    return found
+
+
+def _is_amount(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value < float("inf")
+
+
+def _read_date(value: Any, told: Told) -> Any:
+    try:
+        return datetime.date.fromisoformat(str(value))
+    except ValueError:
+        told.report(told.path, "takes a date", "write it as YYYY-MM-DD")
+        return None
+
+
+def _read_path(value: Any, told: Told) -> Any:
+    if isinstance(value, str) and value and "\0" not in value:
+        return told.base / value
+    told.report(told.path, "takes a path, relative to this file", "")
+    return None
+
+
+def _read_paths(value: Any, told: Told) -> Any:
+    values = value if isinstance(value, list) else [value]
+    return tuple(path for item in values if (path := _read_path(item, told)) is not None)
+
+
+def parameters() -> Mapping[str, float]:
+    """Name every threshold in camelCase, with its default."""
+    from gpusize.settings import ResolveSettings
+
+    return {
+        _camel(name): value
+        for name, value in _defaults(ResolveSettings())
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
+def _defaults(settings: Any) -> Iterator[tuple[str, Any]]:
+    names: tuple[str, ...] = getattr(settings, "_fields", ())
+    return ((name, getattr(settings, name)) for name in names)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _mean(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
+    lower = {name.lower(): name for name in known}
+    close = get_close_matches(word.lower(), lower, n=1)
+    return f"did you mean {lower[close[0]]}?" if close else f"known are {', '.join(known)}"
+
+
+def _word_schema(words: Any, text: str) -> Callable[[], dict[str, Any]]:
+    return lambda: {"description": text, "enum": list(words)}
+
+
+def _text_schema(text: str, **more: Any) -> Callable[[], dict[str, Any]]:
+    return lambda: {"description": text, "type": "string", "minLength": 1, **more}
+
+
+def _levels_schema() -> dict[str, Any]:
+    from gpusize_policies.registry import RULES
+
+    names = [word for rule in RULES for word in (rule.code, rule.name)]
+    return {
+        "description": "Level of a rule, by its code or name; what is not named has its default.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: {"enum": list(LEVELS)} for name in names},
+    }
+
+
+def _parameters_schema() -> dict[str, Any]:
+    return {
+        "description": "Thresholds that the rules and the resolver share.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            name: {"type": "number", "minimum": 0, "default": value}
+            for name, value in parameters().items()
+        },
+    }
+
+
+def _catalog_schema() -> dict[str, Any]:
+    folder = {"type": "string", "minLength": 1}
+    return {
+        "description": "Folders with rows that replace or add to the shipped catalog.",
+        "anyOf": [folder, {"type": "array", "items": folder}],
+    }
+
+
+FIELDS: tuple[Field, ...] = (
+    Field(
+        "preset",
+        _read_word(PRESETS),
+        _word_schema(
+            PRESETS,
+            "recommended: each rule at its own severity; strict: warnings fail, and so does what "
+            "cannot be evaluated; observe: nothing fails.",
+        ),
+    ),
+    Field("levels", _read_levels, _levels_schema),
+    Field("parameters", _read_parameters, _parameters_schema),
+    Field(
+        "unknowns",
+        _read_word(("advice", "warn", "error")),
+        _word_schema(
+            ("advice", "warn", "error"),
+            "Level of GPU900: values that are not known before an update.",
+        ),
+    ),
+    Field(
+        "today",
+        _read_date,
+        _text_schema("Date that prices are judged at, in place of the clock's.", format="date"),
+    ),
+    Field("catalog", _read_paths, _catalog_schema),
+    Field(
+        "workloads",
+        _read_path,
+        _text_schema("File of the declarations that the tag `gpusize:workload` refers to."),
+    ),
+    Field("lock", _read_path, _text_schema("File of the decisions that stay, `gpusize.lock`.")),
+)
+_BY_NAME = {field.name: field for field in FIELDS}
