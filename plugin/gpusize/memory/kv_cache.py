@@ -127,6 +127,8 @@ COSTS: dict[str, Callable[[AttentionGroup, Rank], Cost]] = {
 }
 """Chunked attention is cached at full length: engines do not free the chunks left behind."""
 NOTHING = "none"
+NO_LIMIT = 2**31
+"""Sequences of a model that keeps no cache: memory sets no limit (encoders)."""
 
 
 class KvCache:
@@ -155,8 +157,10 @@ class KvCache:
     def sequences_in(self, pool: int, tokens: int) -> float:
         """Sequences of `tokens` tokens that a pool of so many bytes holds at once."""
         size = self.sequence_bytes(tokens)
-        if pool <= 0 or size <= 0:
+        if pool <= 0:
             return 0.0
+        if size == 0:
+            return float(NO_LIMIT)
         return pool // self.unit * self.unit / size
 
     def longest(self, pool: int, limit: int) -> int:
