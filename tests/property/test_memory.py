@@ -150,15 +150,18 @@ def test_a_larger_pool_never_holds_fewer_sequences(
     assert built.sequences_in(pool, length) <= built.sequences_in(pool + more, length)
 
 
-@given(architectures(), st.sampled_from(ENGINES), tokens, ranks)
+STATELESS = tuple(kind for kind in KINDS if kind not in ("linear", "mamba"))
+"""Beside recurrent state blocks grow and shrink with it, and rounding can go either way."""
+
+
+@given(architectures(STATELESS), st.sampled_from(ENGINES), tokens, ranks)
 @settings(max_examples=60, deadline=None)
 def test_more_ranks_or_fewer_bits_never_need_more_cache(
     architecture: Architecture, engine: tuple[str, str], length: int, tp: int
 ) -> None:
     size = build(architecture, engine, tp).bytes_for(length)
     assert build(architecture, engine, 2 * tp).bytes_for(length) <= size
-    dense = not {"linear", "mamba", "indexed"} & {group.kind for group in architecture.attention}
-    if dense:
+    if "indexed" not in {group.kind for group in architecture.attention}:
         assert build(architecture, engine, tp, 8).bytes_for(length) <= size
 
 
