@@ -103,10 +103,11 @@ def _finish(cls: type[Group], made: Json, catalog: Catalog) -> None:
         if field.get("default", key) is None:
             del field["default"]
         field.pop("title", None)
+        field.setdefault("description", spec.description)
         if spec.words is not None:
             field["enum"] = sorted(words_of(spec.words, catalog))
         if spec.group is not None and not spec.many:
-            _with_short_forms(spec, field)
+            _with_short_forms(spec, field, catalog)
 
 
 def _share_words(cls: type[Group], made: Json, definitions: Json) -> None:
@@ -130,12 +131,22 @@ def _without_null(field: Json) -> None:
         field["anyOf"] = choices
 
 
-def _with_short_forms(spec: FieldSpec, field: Json) -> None:
+def _with_short_forms(spec: FieldSpec, field: Json, catalog: Catalog) -> None:
     if spec.group is None or spec.is_union:
         return
-    forms = [form for sample, form in SAMPLES if spec.group.expand(sample) != sample]
+    forms = [dict(form) for sample, form in SAMPLES if spec.group.expand(sample) != sample]
+    for form in forms:
+        if form == TEXT:
+            form["pattern"] = _named(spec.group, catalog)
     if forms:
         field["anyOf"] = [*forms, {"$ref": field.pop("$ref")}]
+
+
+def _named(group: type[Group], catalog: Catalog) -> str:
+    """The pattern of `name@version`, with the names that the group takes."""
+    words = fields_of(group)["name"].words
+    names = sorted(words_of(words, catalog)) if words is not None else [".+"]
+    return f"^({'|'.join(name.replace('.', '[.]') for name in names)})(@.+)?$"
 
 
 def _group_named(cls: type[Group], name: str) -> type[Group] | None:

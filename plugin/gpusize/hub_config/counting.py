@@ -97,8 +97,8 @@ def _parts(
     has_head = not is_tied and not _is_headless(config)
     linear = sum(block.linear for block in blocks)
     latent = sum(block.linear for block in blocks if block.is_latent)
-    other = sum(block.other for block in blocks) + _norms(frame)
-    other += _positions(config, frame) + (tower.params or 0)
+    other = sum(block.other for block in blocks) + _norms(config, frame)
+    other += _positions(config, frame) + _front(config, frame) + (tower.params or 0)
     routed = 0
     for kind, is_moe in zip(kinds, with_experts, strict=True):
         if is_moe and experts is not None:
@@ -149,9 +149,19 @@ def _is_headless(config: Config) -> bool:
     return all(isinstance(name, str) and name.endswith("Model") for name in names)
 
 
-def _norms(frame: Geometry) -> int:
-    """Norms of all layers and the last one: two numbers of the width for each layer."""
-    return (2 * (frame.layers + frame.encoder_layers) + 1) * frame.hidden
+def _norms(config: Config, frame: Geometry) -> int:
+    """Norms of all layers and the last one, and the biases of norms and MLPs."""
+    layers = frame.layers + frame.encoder_layers
+    norms = (2 * layers + 1) * frame.hidden
+    if not config.is_family(keys.BIASED):
+        return norms
+    return 2 * norms + layers * (frame.intermediate + frame.hidden)
+
+
+def _front(config: Config, frame: Geometry) -> int:
+    """The two convolutions of width 3 that bring a spectrum to the width of the model."""
+    bins = config.count("num_mel_bins")
+    return 3 * frame.hidden * (bins + frame.hidden) if bins else 0
 
 
 def _positions(config: Config, frame: Geometry) -> int:
@@ -179,6 +189,7 @@ def _architecture(
     tower: Tower,
     parts: Parts,
 ) -> Architecture:
+    latent_rank = config.whole("kv_lora_rank")
     unknown = next((block.unknown for block in blocks if block.unknown), "")
     idle = parts.expert * (experts.total - experts.active) // experts.total if experts else 0
     return Architecture(
@@ -202,8 +213,8 @@ def _architecture(
         linear_params=parts.linear,
         other_params=parts.other,
         latent_params=parts.latent,
-        kv_lora_rank=config.whole("kv_lora_rank"),
-        qk_rope_head_dim=config.whole("qk_rope_head_dim"),
+        kv_lora_rank=latent_rank,
+        qk_rope_head_dim=config.whole("qk_rope_head_dim") if latent_rank else None,
         experts_total=experts.total if experts else None,
         experts_active=experts.active if experts else None,
         shared_experts=experts.shared if experts else None,

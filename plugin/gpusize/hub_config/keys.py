@@ -126,6 +126,11 @@ QUERY_BIAS = frozenset(
      "xlm-roberta"}
 )  # fmt: skip
 """Families whose projections of queries, keys and values have biases."""
+BIASED = frozenset(
+    {"bert", "bloom", "camembert", "gpt2", "gpt_bigcode", "gpt_neo", "gpt_neox", "mpnet", "opt",
+     "phi", "roberta", "starcoder2", "whisper", "xlm-roberta"}
+)  # fmt: skip
+"""Families whose norms and MLPs have biases."""
 EVERY_OTHER_SLIDING = {"gemma2": 2, "gemma3": 6, "gemma3_text": 6, "cohere2": 4}
 """Families whose every n-th layer is full and the others sliding, where no list says so."""
 ALL_SLIDING = frozenset({"mistral", "mixtral", "phi3", "phi3small", "starcoder2"})
