@@ -97,8 +97,10 @@ class Case:
         """What would be chosen without pins: where the cheapest fix comes from."""
         if self.workload is None or self.resolution is None:
             return None
-        from gpusize.resolve import unpinned
+        from gpusize.resolve import is_pinned, unpinned
 
+        if self.resolution.workload is self.workload and not is_pinned(self.workload):
+            return self.resolution
         return unpinned(
             self.workload,
             self.catalog,

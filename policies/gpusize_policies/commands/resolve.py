@@ -9,6 +9,9 @@ from gpusize_policies.commands.emit import emit, tell
 from gpusize_policies.commands.options import Parser, add_input, add_output, add_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpusize.resolution import Resolution
     from gpusize_policies.case import Case
 
 EXIT_CLEAN, EXIT_NO_PLAN, EXIT_INPUT = 0, 1, 2
@@ -75,6 +78,17 @@ def _text(found: list[Case], whole: bool) -> str:
     return "\n".join(block.rstrip("\n") + "\n" for block in blocks)
 
 
+def _why_not(case: Case, resolution: Resolution) -> Iterator[str]:
+    """Say what speaks against the pins, and what would do."""
+    from gpusize_policies.fixes import describe
+
+    for rejection in resolution.rejections if resolution.candidate else ():
+        yield from (f"  {reason.text}" for reason in rejection.reasons)
+    yield from (f"  would fit: {hope}" for hope in resolution.would_fit)
+    if case.cheapest is not None:
+        yield f"  without the pins: {describe(case.cheapest)}"
+
+
 def _short(case: Case) -> str:
     from gpusize_policies.fixes import describe
 
@@ -82,8 +96,7 @@ def _short(case: Case) -> str:
     if resolution is None:
         return f"{case.name}: not resolved"
     if resolution.plan is None:
-        hopes = "".join(f"\n  would fit: {hope}" for hope in resolution.would_fit)
-        return f"{case.name}: no plan{hopes}"
+        return "\n".join([f"{case.name}: no plan", *_why_not(case, resolution)])
     lines = [f"{case.name}: {describe(resolution.plan)}"]
     lines += [f"  {reason}" for reason in resolution.plan.reasons]
     lines += [f"  next best: {describe(plan)}" for plan in resolution.runners_up]

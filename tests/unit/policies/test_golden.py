@@ -1,0 +1,73 @@
+"""What the command prints, whole: text and JSON, against files in `tests/golden`.
+
+`pytest --update-golden` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gpusize_policies.cli import main
+from gpusize_policies.output import FORMATS
+from gpusize_policies.output.schema import schema
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+TODAY = ["--today", "2026-11-30"]
+DIGEST = re.compile(r"\b[0-9a-f]{12}\b")
+"""Digest of the catalog: it changes with any data, the rest only with what is said."""
+
+
+def _printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    main(arguments)
+    return DIGEST.sub("<digest>", capsys.readouterr().out)
+
+
+CASES = {
+    "check.txt": ["check", "gpusize.yaml", *TODAY],
+    "check.json": ["check", "pinned.yaml", "--format", "json", *TODAY],
+    "resolve.txt": ["resolve", "gpusize.yaml", *TODAY],
+    "explain.txt": ["explain", "gpusize.yaml", *TODAY],
+    "rules.txt": ["rules"],
+    "rule.txt": ["explain", "GPU101"],
+    "gpu.txt": ["catalog", "show", "L4"],
+    "help.txt": ["--help"],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_output_is_as_agreed(
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    monkeypatch.chdir(GOLDEN)
+    printed = _printed(CASES[name], capsys)
+    path = GOLDEN / name
+    if request.config.getoption("--update-golden"):
+        path.write_text(printed, encoding="utf-8")
+    assert printed == path.read_text(encoding="utf-8")
+
+
+def test_the_json_report_is_as_its_schema_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(GOLDEN)
+    main(["check", "gpusize.yaml", "--format", "json", *TODAY])
+    published = schema()
+    jsonschema.Draft202012Validator.check_schema(published)
+    jsonschema.Draft202012Validator(published).validate(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_is_the_same_on_every_run(
+    form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(GOLDEN)
+    runs = {_printed(["check", "gpusize.yaml", "--format", form, *TODAY], capsys) for _ in "ab"}
+    assert len(runs) == 1
