@@ -46,6 +46,8 @@ OTHER_GPUS: tuple[tuple[str, float, tuple[int, int]], ...] = (
     (r"l20", 44.4, (8, 9)),
 )
 """GPUs that the catalog has no row for: GiB that CUDA reports, and compute capability."""
+SAME_TOTAL = 0.015
+"""GiB by which a stated total may differ from a GPU's, logs being rounded to 0.01."""
 NVLINK_GPUS = frozenset({"H100", "H200", "A100-40GB", "A100-80GB", "B200"})
 
 ENGINES = {"llamacpp": "llama.cpp", "ik_llama.cpp": "llama.cpp"}
@@ -207,6 +209,9 @@ def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
                 id=name, usable_bytes=size, compute_capability=capability
             ), True
     if total:
+        for gpu in catalog.gpus():
+            if gpu.usable_bytes and abs(gpu.usable_bytes / GIB - total) < SAME_TOTAL:
+                return gpu, True
         return template._replace(
             id=name, usable_bytes=round(total * GIB), compute_capability=None
         ), True

@@ -344,6 +344,8 @@ class ModelFacts(NamedTuple):
     """Numbers of convolution state of one linear or Mamba layer per sequence."""
     encoder_positions: int | None = None
     """Positions of the encoder that one cross-attention layer keeps per sequence."""
+    image_patches: int | None = None
+    """Patches of the largest image that the processor lets through; None: not found."""
 
 
 class ModelAlias(NamedTuple):
@@ -463,12 +465,16 @@ class EngineFacts(NamedTuple):
     activations_in_budget: bool
     sampler_bytes: float
     """Bytes of one logit alive in the sampler beside the model's own copy."""
+    sampler_fallback_bytes: float
+    """The same on compute capabilities below 8.0, where sorting samplers are used."""
     forward_intermediate: float
     """Copies of one token's MLP width alive in the forward pass."""
     forward_hidden: float
     """Copies of one token's hidden width alive in the forward pass."""
     tower_mib: float
-    """Activations of a tower for images while the engine profiles its largest input."""
+    """Activations of a tower for images, whatever the size of the image."""
+    patch_kib: float
+    """More of it per patch of the largest image, which the engine profiles."""
     graphs_in_budget: bool
     graph_layer_kib: float
     """CUDA graph of one captured size, per layer."""
@@ -491,8 +497,11 @@ class EngineFacts(NamedTuple):
     host_embeddings: bool
     """Whether token embeddings stay in host memory."""
     batch_defaults: str
-    """`min GiB [!capability…]=tokens/sequences; …`, the first that the GPU meets counts. Tokens may
-    be `context`, or `chunked`: the context up to 32768 tokens, 2048 above."""
+    """`min GiB [!capability…]=tokens/sequences[@MiB]; …`, the first that the GPU meets counts.
+
+    Tokens may be `context`, or `chunked`: the context up to 32768 tokens, 2048 above. `@MiB` is a
+    reserve that stands for all reserve columns but the one per GPU.
+    """
     uncertainty: float
     """Relative error of everything but weights and cache, one side."""
     source: str

@@ -94,6 +94,8 @@ class Architecture(NamedTuple):
     vision_params: int | None = None
     """Towers for images or sound, part of `other_params`."""
     vision_heads: int | None = None
+    image_patches: int | None = None
+    """Patches of the largest image; None: not known."""
     known: bool = True
     unknown_reason: str = ""
     """Why the state per token cannot be computed."""
@@ -180,6 +182,7 @@ def _of_facts(facts: ModelFacts, assumption: str) -> Architecture:
         mtp_layers=facts.mtp_layers,
         encoder_layers=facts.encoder_layers,
         vision_params=facts.vision_params,
+        image_patches=facts.image_patches,
         known=not unknown,
         unknown_reason=unknown,
         assumption=assumption,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory import formats, kernels, kv_cache, runtime, weights
 from gpusize.memory.result import Assumption, Fit, Term, Verdict
-from gpusize.memory.runtime import Batch, Budget, Device, Parts
+from gpusize.memory.runtime import Batch, Budget, Device, Parts, Step
 from gpusize_catalog.units import GIB, MIB, gib
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ class Sizing:
             found = Batch(
                 declared.max_batched_tokens or default.tokens,
                 declared.max_sequences or default.sequences,
+                default.reserve_mib,
             )
             self._batches[device] = found
         return found
@@ -333,13 +334,17 @@ class Sizing:
         """Everything but the cache."""
         engine, architecture = self.engine, self.architecture
         assert engine is not None
-        samples = split.stage.last
-        step = batch if samples else batch._replace(sequences=0)
+        capability = device.capability
+        step = Step(
+            layout.tp,
+            batch if split.stage.last else batch._replace(sequences=0),
+            self.number,
+            self.workload.context_length,
+            capability is not None and capability < runtime.SORT_FREE_SAMPLING,
+        )
         return Parts(
             weights=split.weights,
-            activations=runtime.activation_bytes(
-                engine, architecture, layout.tp, step, self.number, self.workload.context_length
-            ),
+            activations=runtime.activation_bytes(engine, architecture, step),
             graphs=runtime.graph_bytes(
                 engine, split.stage.layers, batch.sequences, self.workload.engine.eager
             ),

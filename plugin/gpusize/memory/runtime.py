@@ -29,6 +29,10 @@ LATENT_WORKSPACE_CONTEXTS = 8
 LATENT_WORKSPACE_BLOCKS = 4
 """vLLM profiles latent attention with keys and values of min(64k, max(8 contexts, 4 blocks per
 sequence)) tokens expanded (mla/common.py)."""
+USUAL_PATCHES = 4096
+"""Patches of the largest image where the model's own limit is not known: 896 pixels in 14s."""
+SORT_FREE_SAMPLING = (8, 0)
+"""Compute capability from which sampling without sorting is used (vLLM log on T4: as before)."""
 SMALL_GRAPHS = (1, 2, 4)
 GRAPH_STEP = 8
 LARGE_GRAPH_STEP = 16
@@ -46,6 +50,8 @@ class Batch(NamedTuple):
 
     tokens: int
     sequences: int
+    reserve_mib: float | None = None
+    """Reserve that the engine's tier of memory names."""
 
 
 class Device(NamedTuple):
@@ -110,13 +116,19 @@ def default_batch(row: EngineFacts, device: Device, context: int) -> Batch:
         least, *excluded = condition.split()
         if device.usable < float(least) * GIB or _excluded(excluded, device):
             continue
-        tokens, _, sequences = sizes.partition("/")
-        if tokens == WHOLE_CONTEXT or (tokens == CHUNKED_CONTEXT and context <= CHUNKED_ABOVE):
-            return Batch(context, int(sequences))
-        if tokens == CHUNKED_CONTEXT:
-            return Batch(CHUNK, int(sequences))
-        return Batch(int(tokens), int(sequences))
+        tokens, _, rest = sizes.partition("/")
+        sequences, _, reserve = rest.partition("@")
+        return Batch(
+            _step_tokens(tokens, context), int(sequences), float(reserve) if reserve else None
+        )
     return Batch(CHUNK, LARGE_GRAPHS_FROM)
+
+
+def _step_tokens(word: str, context: int) -> int:
+    """Tokens of one step: a number, or the context, whole or cut into chunks when long."""
+    if word == WHOLE_CONTEXT or (word == CHUNKED_CONTEXT and context <= CHUNKED_ABOVE):
+        return context
+    return CHUNK if word == CHUNKED_CONTEXT else int(word)
 
 
 def _excluded(words: list[str], device: Device) -> bool:
@@ -126,22 +138,34 @@ def _excluded(words: list[str], device: Device) -> bool:
     return "!{}.{}".format(*device.capability) in words
 
 
-def activation_bytes(
-    row: EngineFacts, architecture: Architecture, tp: int, batch: Batch, number: int, context: int
-) -> int:
-    """Peak of activations of one step on one rank; `number` is the bytes of one number.
+class Step(NamedTuple):
+    """What activations depend on beside engine and architecture."""
+
+    tp: int
+    batch: Batch
+    number: int
+    """Bytes of one number."""
+    context: int
+    sorts: bool
+    """Whether sampling sorts whole rows of logits: GPUs without the kernels that avoid it."""
+
+
+def activation_bytes(row: EngineFacts, architecture: Architecture, step: Step) -> int:
+    """Peak of activations of one step on one rank.
 
     The forward pass keeps a few copies of the widest layer for every token; after it the sampler
     keeps copies of the logits of every sequence while the hidden states are still there.
     """
-    forward = batch.tokens * number * _forward_width(row, architecture, tp)
+    batch, number = step.batch, step.number
+    forward = batch.tokens * number * _forward_width(row, architecture, step.tp)
     hidden = 2 * batch.tokens * architecture.hidden * number
-    sequences = min(batch.sequences, batch.tokens)
-    logits = sequences * architecture.vocab * (row.sampler_bytes + number)
-    sampler = hidden + logits if row.sampler_bytes else 0
-    peak = max(forward, sampler) + _latent_workspace(row, architecture, tp, batch, number, context)
+    per_logit = row.sampler_fallback_bytes if step.sorts else row.sampler_bytes
+    logits = min(batch.sequences, batch.tokens) * architecture.vocab * (per_logit + number)
+    sampler = hidden + logits if per_logit else 0
+    peak = max(forward, sampler) + _latent_workspace(row, architecture, step)
     if architecture.vision_params:
-        peak += row.tower_mib * MIB
+        patches = architecture.image_patches or USUAL_PATCHES
+        peak += row.tower_mib * MIB + patches * row.patch_kib * KIB
     return round(peak)
 
 
@@ -156,15 +180,14 @@ def _forward_width(row: EngineFacts, architecture: Architecture, tp: int) -> flo
     return width + row.forward_hidden * hidden
 
 
-def _latent_workspace(
-    row: EngineFacts, architecture: Architecture, tp: int, batch: Batch, number: int, context: int
-) -> float:
+def _latent_workspace(row: EngineFacts, architecture: Architecture, step: Step) -> float:
     """Keys and values of latent attention expanded while profiling."""
     if architecture.kv_lora_rank is None or not row.latent_cache or row.splits != "tensor":
         return 0.0
-    blocks = LATENT_WORKSPACE_BLOCKS * batch.sequences * row.block_tokens
-    tokens = min(max(LATENT_WORKSPACE_CONTEXTS * context, blocks), LATENT_WORKSPACE_TOKENS)
-    return tokens * max(1, architecture.heads // tp) * 2 * architecture.head_dim * number
+    blocks = LATENT_WORKSPACE_BLOCKS * step.batch.sequences * row.block_tokens
+    tokens = min(max(LATENT_WORKSPACE_CONTEXTS * step.context, blocks), LATENT_WORKSPACE_TOKENS)
+    heads = max(1, architecture.heads // step.tp)
+    return tokens * heads * 2 * architecture.head_dim * step.number
 
 
 def captured_sizes(row: EngineFacts, sequences: int) -> int:
@@ -200,12 +223,14 @@ def default_fraction(row: EngineFacts, device: Device, batch: Batch, gpus: int) 
         return row.memory_fraction
     if row.reserve_mib is None:
         return None
-    reserve = (
-        row.reserve_mib
-        + (row.reserve_token_mib or 0) * max(batch.tokens, CHUNK)
-        + (row.reserve_graph_mib or 0) * batch.sequences
-        + (row.reserve_gpu_mib or 0) * gpus
-    )
+    reserve = batch.reserve_mib
+    if reserve is None:
+        reserve = (
+            row.reserve_mib
+            + (row.reserve_token_mib or 0) * max(batch.tokens, CHUNK)
+            + (row.reserve_graph_mib or 0) * batch.sequences
+        )
+    reserve += (row.reserve_gpu_mib or 0) * gpus
     if device.usable > LARGE_GPU:
         reserve = max(reserve, row.reserve_large_mib or 0)
     return max(0.0, 1 - reserve * MIB / device.usable)

@@ -8,7 +8,8 @@ import pytest
 
 from gpusize.architecture import architecture_of
 from gpusize.memory import runtime
-from gpusize.memory.runtime import Batch, Device, Parts
+from gpusize.memory.result import Term
+from gpusize.memory.runtime import Batch, Device, Parts, Step
 from gpusize_catalog.units import GIB, MIB
 
 H100 = Device(81091 * MIB, (9, 0), True)
@@ -51,6 +52,9 @@ def test_ranges_of_versions_leave_no_gap_and_do_not_overlap(catalog):
         ("vllm", "0.33.0", B200, Batch(16384, 1024)),
         ("vllm", "0.6.6", L4, Batch(4096, 256)),
         ("sglang", "0.5.23", H100, Batch(8192, 256)),
+        ("sglang", "0.5.23", L4, Batch(4096, 48)),
+        ("sglang", "0.5.10", L4, Batch(2048, 24)),
+        ("sglang", "0.4.9", L4, Batch(2048, 8, 2867)),
     ],
 )
 def test_default_batch(engine, engine_name, version, device, expected):
@@ -83,9 +87,40 @@ LOGGED_ACTIVATIONS = [
 @pytest.mark.parametrize(("version", "model", "tp", "logged"), LOGGED_ACTIVATIONS)
 def test_activation_peak_is_near_the_logged_one(catalog, engine, version, model, tp, logged):
     size = runtime.activation_bytes(
-        engine("vllm", version), architecture_of(model, catalog), tp, Batch(8192, 1024), 2, 8192
+        engine("vllm", version),
+        architecture_of(model, catalog),
+        Step(tp, Batch(8192, 1024), 2, 8192, False),
     )
     assert size / GIB == pytest.approx(logged, rel=0.06)
+
+
+def test_images_add_the_largest_that_the_processor_lets_through(catalog, engine):
+    row = engine("vllm", "0.12.0")
+    step = Step(1, Batch(8192, 64), 2, 65536, False)
+    seeing = architecture_of("Qwen/Qwen3-VL-30B-A3B-Instruct", catalog)
+    blind = seeing._replace(vision_params=None)
+    more = runtime.activation_bytes(row, seeing, step) - runtime.activation_bytes(row, blind, step)
+    # logged totals differ by 2.6 to 2.8 GiB from the text model of the same size
+    assert more / GIB == pytest.approx(2.75, abs=0.2)
+    usual = seeing._replace(image_patches=None)
+    assert runtime.activation_bytes(row, usual, step) < runtime.activation_bytes(row, seeing, step)
+
+
+def test_old_gpus_sort_while_sampling(catalog, engine):
+    row = engine("vllm", "0.22.0")
+    architecture = architecture_of("Qwen/Qwen3-8B", catalog)
+    batch = Batch(2048, 256)
+    sorting = runtime.activation_bytes(row, architecture, Step(2, batch, 2, 8192, True))
+    other = runtime.activation_bytes(row, architecture, Step(2, batch, 2, 8192, False))
+    # logged on two T4: 1.78 GiB beside weights and cache
+    assert sorting / GIB == pytest.approx(1.4, abs=0.1)
+    assert other < sorting / 2
+
+
+def test_the_last_stage_alone_samples(sized):
+    whole = sized("meta-llama/Llama-3.1-8B", "p5.48xlarge", engine="vllm@0.19.0")
+    cut = sized("meta-llama/Llama-3.1-8B", "p5.48xlarge", layout={"pp": 2}, engine="vllm@0.19.0")
+    assert whole.term(Term.ACTIVATIONS) == cut.term(Term.ACTIVATIONS)
 
 
 def test_captured_sizes_follow_the_sequences(engine):
@@ -116,6 +151,9 @@ def test_sglang_computes_its_fraction(engine):
     large = runtime.default_fraction(row, H100, Batch(8192, 256), 1)
     assert small == pytest.approx(1 - (512 + 1.5 * 4096 + 2 * 48 + 128) / 22563)
     assert large == pytest.approx(1 - (512 + 1.5 * 8192 + 2 * 256 + 128) / 81091)
+    old = engine("sglang", "0.4.9")
+    tier = runtime.default_fraction(old, L4, runtime.default_batch(old, L4, 8192), 1)
+    assert tier == pytest.approx(1 - (2867 + 102) / 22563)
 
 
 def parts(**sizes: int) -> Parts:
