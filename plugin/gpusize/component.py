@@ -1,7 +1,7 @@
 """The Pulumi component: a declared workload, sized, with what EC2 needs to run it.
 
 AWS resources are registered by their type tokens: importing the aws SDK costs a second and 124 MB,
-and nothing here needs its classes (see docs/adr).
+and nothing here needs its classes (docs/adr/0002).
 """
 
 import base64
@@ -21,6 +21,8 @@ from gpusize_catalog.problems import GpuSizeError, Problem
 
 AWS_VERSION = "7.51.1"
 """The aws provider asked for where the program has no aws SDK of its own."""
+AWS_MAJOR = "7."
+"""Since this version every aws resource names its region."""
 
 SETTINGS = ("today", "catalog", "lock")
 """Keys of the stack's configuration under `gpusize:` that a decision depends on."""
@@ -203,9 +205,10 @@ def _aws_version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version("pulumi_aws")
+        installed = version("pulumi_aws")
     except PackageNotFoundError:
         return AWS_VERSION
+    return installed if installed.startswith(AWS_MAJOR) else AWS_VERSION
 
 
 def _snake(name: str) -> str:

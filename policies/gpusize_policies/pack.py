@@ -3,7 +3,7 @@
 Pulumi's SDK decodes every property again for each policy, which many rules cannot afford. So its
 servicer is given an `Analyze` of ours that looks at the type first, decodes once and reports under
 each rule's name. That servicer is a private class: where it is missing or looks different, the same
-policies run the public way (see docs/adr).
+policies run the public way (docs/adr/0003).
 """
 
 from __future__ import annotations
