@@ -114,6 +114,9 @@ def _tensor_sizes(gpus: int, shape: Shape) -> Iterator[int]:
 
 
 def _stages(gpus: int, nodes: int, tp: int, shape: Shape, within: bool) -> Iterator[int]:
+    if tp > gpus:
+        yield max(1, nodes // -(-tp // gpus))
+        return
     inner = 1
     while tp * inner <= gpus and nodes * inner <= shape.layers:
         yield nodes * inner

@@ -160,13 +160,16 @@ class Sweep:
         return _sorted([trial for trial in self.trials() if trial.best])
 
     def _wider(self) -> list[Trial]:
-        """Types on several nodes, where their fabric is made for it; the fewest nodes that do."""
+        """Types whose node is too small, on as few nodes as do, where the fabric is made for it."""
         if self.study.workload.nodes_per_replica is not None:
             return []
         found = []
         settings = self.study.settings
         for instance in self.types:
             if not instance.efa or (instance.network_gbps or 0.0) < settings.min_fabric_gbps:
+                continue
+            alone = self.search.trial(instance, self.search.nodes(instance))
+            if any(self.search.holds(candidate) for candidate in alone.tried):
                 continue
             for nodes in range(self.search.nodes(instance) + 1, settings.max_nodes + 1):
                 trial = self.search.trial(instance, nodes)

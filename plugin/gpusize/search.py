@@ -147,7 +147,7 @@ class Search:
         tried = tuple(self.candidates(instance, nodes))
         best: Candidate | None = None
         key: Key | None = None
-        if tried and first_block(tried[0], _OFFER) is None:
+        if tried and first_block(tried[0], _OFFER) is None and self._is_affordable(tried[0]):
             for candidate in tried:
                 if not self.feasible(candidate):
                     continue
@@ -168,6 +168,21 @@ class Search:
         weights = self._weights.get(placement.layout, 0)
         usable = placement.usable_bytes
         return usable is not None and weights > usable
+
+    def holds(self, candidate: Candidate) -> bool:
+        """Whether the memory holds the work, whatever else speaks against it."""
+        if self._is_hopeless(candidate.placement):
+            return False
+        return candidate.fit.verdict in (Verdict.FITS, Verdict.TIGHT)
+
+    def _is_affordable(self, candidate: Candidate) -> bool:
+        """Whether the instances alone are within the hourly budget: no layout changes that."""
+        limit = self.study.workload.budget.per_hour
+        if limit is None:
+            return True
+        price = self.study.quote(candidate.placement).usd_per_hour
+        machines = candidate.placement.nodes * self.study.demand.replicas
+        return price is not None and price * machines <= limit
 
     def _silicon_block(self, candidate: Candidate) -> Reason | None:
         key = candidate.silicon

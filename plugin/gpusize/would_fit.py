@@ -33,10 +33,9 @@ FIELD = "time_per_output_token_ms"
 
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
     """Try changes in order; each that gives a plan is one sentence with its price."""
-    found: list[str] = []
-    for change in CHANGES:
-        found += change(study, tried)
-    return tuple(found)
+    found = [text for change in LIMITS for text in change(study, tried)]
+    changes = (_formats,) if found else CHANGES
+    return (*found, *(text for change in changes for text in change(study, tried)))
 
 
 def _budget(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001 (one signature)
@@ -142,9 +141,10 @@ def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG0
         yield f"{plan.nodes} nodes: {_describe(plan)}"
 
 
-CHANGES: tuple[Callable[[Study, list[Candidate]], Iterator[str]], ...] = (
-    _budget,
-    _latency,
+Change = Callable[["Study", "list[Candidate]"], Iterator[str]]
+LIMITS: tuple[Change, ...] = (_budget, _latency)
+"""Limits that somebody set: where one of them is what stands in the way, memory does not."""
+CHANGES: tuple[Change, ...] = (
     _cache,
     _context,
     _concurrency,

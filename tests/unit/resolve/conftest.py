@@ -7,6 +7,8 @@ import pytest
 
 from gpusize.candidate import Candidate, Study, gpu_of
 from gpusize.placement import Layout, Placement
+from gpusize.resolution import Resolution
+from gpusize.resolve import resolve
 from gpusize.workload import Market, Workload, parse_workload
 from gpusize_catalog.store import Catalog, load
 
@@ -22,6 +24,9 @@ BASE: dict[str, Any] = {
 }
 
 
+ONE = Layout()
+
+
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
     return load()
@@ -34,13 +39,29 @@ def declared(**fields: Any) -> Workload:
 
 
 @pytest.fixture
+def decide(catalog: Catalog) -> Any:
+    """Resolve the base with other fields."""
+
+    def make(**fields: Any) -> Resolution:
+        return resolve(declared(**fields), catalog, today=TODAY, name="chat")
+
+    return make
+
+
+@pytest.fixture
+def declare() -> Any:
+    """Make a workload of the base with other fields."""
+    return declared
+
+
+@pytest.fixture
 def placed(catalog: Catalog) -> Any:
     """Make a candidate: the workload's fields, and where it is placed."""
 
     def make(
         instance_type: str,
         *,
-        layout: Layout = Layout(),
+        layout: Layout = ONE,
         nodes: int = 1,
         market: str = "on-demand",
         **fields: Any,
