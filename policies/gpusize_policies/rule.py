@@ -101,4 +101,4 @@ def sections(docstring: str) -> dict[str, str]:
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return text if text.startswith("http") else text[:1].upper() + text[1:]

@@ -10,7 +10,7 @@ from gpusize_policies.judge import evaluate
 from gpusize_policies.message import LONGEST
 from gpusize_policies.registry import RULES, find
 from gpusize_policies.settings import DEFAULTS
-from tests.rules.cases import FOLDER, NAME, Example, case_of, examples
+from tests.rules.examples import FOLDER, NAME, Example, case_of, examples
 
 TOLERANCE = 0.02
 """Relative difference of a number from the one in a case: constants are refined."""

@@ -1,0 +1,266 @@
+"""Writes the generated pages of docs/ and the settings' schema: `python -m tools.build_docs`.
+
+A page per rule comes from its docstring, its cases and its settings, `docs/cli.md` from the
+parsers, `docs/settings.md` from the table of settings. `--check` writes nothing and exits 1 when
+a page is stale.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpusize import settings as thresholds
+from gpusize.workload import to_camel
+from gpusize_catalog.store import Catalog, load
+from gpusize_policies import settings_file
+from gpusize_policies.cli import COMMANDS, help_text
+from gpusize_policies.judge import evaluate
+from gpusize_policies.registry import RULES
+from gpusize_policies.rule import Needs, Rule, Waivable
+from gpusize_policies.settings import DEFAULTS, PRESETS
+from tests.rules.examples import NAME, TODAY, Example, case_of, examples
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATED = "<!-- Written by tools/build_docs.py: edit the rule, its cases or the parser. -->"
+
+SETTINGS_EXAMPLE = """\
+```yaml
+preset: recommended
+levels:
+  no-memory-headroom: off
+  GPU501: error
+parameters:
+  minSpotDiscount: 0.4
+unknowns: error
+today: 2026-11-30
+catalog: [./our-prices]
+```"""
+
+NEEDS = {
+    Needs.NOTHING: "nothing; it speaks on what is missing",
+    Needs.WORKLOAD: "a declaration",
+    Needs.CANDIDATE: "a declaration on a placement, decided or pinned or deployed",
+    Needs.DECISION: "a decision that was taken before",
+}
+WAIVABLE = {
+    Waivable.YES: "yes",
+    Waivable.EVIDENCE: "with evidence: a measured number or a link to a log",
+    Waivable.NO: "no",
+}
+TOPICS = {
+    "memory": "Memory",
+    "precision": "Precision and kernels",
+    "parallelism": "Parallelism and topology",
+    "speed": "Speed",
+    "billing": "Billing",
+    "offerings": "Catalog, availability and price",
+    "governance": "Governance",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Write what differs, or tell it."""
+    stale = [path for path, text in pages() if not _is_current(path, text)]
+    orphans = _orphans()
+    if "--check" in arguments:
+        for path in (*stale, *orphans):
+            print(f"stale: {path.relative_to(ROOT)}; run `make docs`")
+        return int(bool(stale or orphans))
+    for path, text in pages():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for path in orphans:
+        path.unlink()
+    print(f"{len(stale)} pages written, {len(orphans)} removed")
+    return 0
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every generated file with its text."""
+    catalog = load()
+    for rule in RULES:
+        yield ROOT / rule.docs, rule_page(rule, catalog)
+    yield ROOT / "docs/rules/README.md", index_page()
+    yield ROOT / "docs/cli.md", cli_page()
+    yield ROOT / "docs/settings.md", settings_page()
+    schema = json.dumps(settings_file.schema(), indent=2) + "\n"
+    yield Path(settings_file.__file__).with_name("settings.schema.json"), schema
+
+
+def rule_page(rule: Rule, catalog: Catalog) -> str:
+    """Return the page of one rule."""
+    cases = examples(rule.code)
+    bad = next(example for example in cases if example.verdict == "bad")
+    good = next(example for example in cases if example.verdict == "good")
+    sections = [
+        f"# {rule.code} {rule.name}",
+        GENERATED,
+        rule.section("What"),
+        _facts(rule),
+        f"## Why\n\n{rule.section('Why')}",
+        f"## Bad\n\n{_example(bad)}\n\n{_finding(bad, catalog)}",
+        f"## Good\n\n{_example(good)}",
+        f"## Fix\n\n{rule.section('Fix')}",
+    ]
+    if rule.section("Limits"):
+        sections.append(f"## Limits\n\n{rule.section('Limits')}")
+    sections += [f"## Configuration\n\n{_configuration(rule)}", f"## Sources\n\n{_sources(rule)}"]
+    return "\n\n".join(sections) + "\n"
+
+
+def _facts(rule: Rule) -> str:
+    rows = (
+        ("severity", rule.severity.value),
+        ("since", rule.since),
+        ("judges", NEEDS[rule.needs]),
+        ("may be waived", WAIVABLE[rule.waivable]),
+    )
+    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows)
+
+
+def _example(example: Example) -> str:
+    title = example.title[0].upper() + example.title[1:]
+    parts = [f"{title}{_aside(example)}:" if example.workload else f"{title}{_aside(example)}."]
+    if example.workload:
+        parts.append(_yaml({"workloads": {NAME: example.workload}}))
+    return "\n\n".join(parts)
+
+
+def _aside(example: Example) -> str:
+    """Say what a declaration alone does not."""
+    notes = []
+    if example.today != TODAY.isoformat():
+        notes.append(f"on {example.today}")
+    if example.lock:
+        notes.append(f"while `gpusize.lock` keeps `{example.lock['instance_type']}`")
+    if example.decided and example.decided.get("catalog_version"):
+        notes.append(f"decided with the catalog of {example.decided['catalog_version']}")
+    if example.unknown:
+        notes.append(f"`{'`, `'.join(example.unknown)}` not known before the update")
+    return f" ({'; '.join(notes)})" if notes else ""
+
+
+def _finding(example: Example, catalog: Catalog) -> str:
+    findings = evaluate(case_of(example, catalog), DEFAULTS)
+    mine = next(finding for finding in findings if finding.code == example.code)
+    return f"```text\n{mine.message}\n```"
+
+
+def _configuration(rule: Rule) -> str:
+    lines = ["levels:", f"  {rule.name}: warn"]
+    known = settings_file.parameters()
+    found = {name: known[name] for name in rule.parameters if name in known}
+    if found:
+        lines += ["parameters:", *(f"  {name}: {value:g}" for name, value in found.items())]
+    if "unknowns" in rule.parameters:
+        lines = ["unknowns: error"]
+    levels = ", ".join(f"`{level}`" for level in settings_file.LEVELS)
+    text = f"In `gpusize-policy.yaml` ([settings](../settings.md)); levels are {levels}."
+    if found:
+        text += " The parameters are shown with their defaults."
+    return "\n".join([text, "", "```yaml", *lines, "```"])
+
+
+def _sources(rule: Rule) -> str:
+    links = rule.section("Sources").split(", ")
+    return "\n".join(f"- {f'<{link}>' if link.startswith('http') else link}" for link in links)
+
+
+def index_page() -> str:
+    """Return the table of all rules, by topic."""
+    parts = [
+        "# Rules",
+        GENERATED,
+        "A rule has a permanent code and a name; both are taken wherever a rule is named. Its"
+        " severity is a default: [settings](../settings.md) map it to a level. `gpusize explain"
+        " CODE` prints a page in the terminal.",
+    ]
+    for topic, title in TOPICS.items():
+        rules = [rule for rule in RULES if rule.topic == topic]
+        rows = [
+            f"| [{rule.code}]({Path(rule.docs).name}) | {rule.name} | {rule.severity.value} |"
+            f" {rule.summary} |"
+            for rule in rules
+        ]
+        header = "| code | name | severity | what it says |\n|---|---|---|---|"
+        parts.append("\n".join([f"## {title}\n", header, *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def cli_page() -> str:
+    """Return the help of every command."""
+    parts = ["# The command", GENERATED, f"```text\n{help_text()}```"]
+    for name in COMMANDS:
+        parser = import_module(f"gpusize_policies.commands.{name}").parser()
+        parts.append(f"## gpusize {name}\n\n```text\n{parser.format_help()}```")
+    return "\n\n".join(parts) + "\n"
+
+
+def settings_page() -> str:
+    """Return the reference of the settings file."""
+    schema = settings_file.schema()["properties"]
+    rows = [f"| `{name}` | {field['description']} |" for name, field in schema.items()]
+    meanings = _meanings(Path(thresholds.__file__))
+    numbers = [
+        f"| `{name}` | {value if isinstance(value, int) else f'{value:g}'} | {meanings[name]} |"
+        for name, value in settings_file.parameters().items()
+    ]
+    presets = [f"| `{name}` | {_preset(changes)} |" for name, changes in PRESETS.items()]
+    parts = [
+        "# Settings",
+        GENERATED,
+        "One file, `gpusize-policy.yaml`, tells the command and the policy pack how to judge. The"
+        " command takes it from its folder, or as `--settings FILE`; the pack from beside the"
+        " program. What `--policy-pack-config` takes is taken here too, so one file can serve both."
+        " `gpusize schema settings` prints its JSON Schema.",
+        SETTINGS_EXAMPLE,
+        "\n".join(["| key | meaning |", "|---|---|", *rows]),
+        "## Presets\n\n" + "\n".join(["| preset | changes |", "|---|---|", *presets]),
+        "## Parameters\n\n"
+        + "\n".join(["| name | default | meaning |", "|---|---|---|", *numbers]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _meanings(source: Path) -> dict[str, str]:
+    """Return what is written below each field of the thresholds, by the name in files."""
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    fields = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)).body
+    found: dict[str, str] = {}
+    for field, text in pairwise(fields):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            words = ast.literal_eval(text.value).split()
+            found[to_camel(ast.unparse(field.target))] = " ".join(words)
+    return found
+
+
+def _preset(changes: dict[str, str]) -> str:
+    return ", ".join(f"{old} becomes {new}" for old, new in changes.items()) or "nothing"
+
+
+def _yaml(data: Any) -> str:
+    text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=88)
+    return f"```yaml\n{text}```"
+
+
+def _is_current(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def _orphans() -> list[Path]:
+    """Pages of rules that are no more."""
+    wanted = {ROOT / rule.docs for rule in RULES} | {ROOT / "docs/rules/README.md"}
+    return sorted(set((ROOT / "docs/rules").glob("*.md")) - wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
