@@ -96,3 +96,27 @@ class Fit(NamedTuple):
         if self.cache is None or self.kv_pool is None:
             return None
         return int(self.cache.sequences_in(self.kv_pool, tokens)) * self.dp
+
+
+def unknown(
+    reasons: tuple[str, ...],
+    context_length: int = 0,
+    assumptions: tuple[Assumption, ...] = (),
+    constants: tuple[str, ...] = (),
+) -> Fit:
+    """A fit without figures, and why."""
+    return Fit(
+        verdict=Verdict.UNKNOWN,
+        reasons=reasons,
+        terms=(),
+        budget=None,
+        band=0,
+        kv_pool=None,
+        context_length=context_length,
+        sequences=None,
+        longest_context=None,
+        cache=None,
+        dp=1,
+        assumptions=assumptions,
+        constants=constants,
+    )

@@ -1,0 +1,276 @@
+"""Memory of generating tokens: weights, cache and runtime of the worst rank of a replica."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize.memory import kernels, kv_cache, runtime, setup, verdict, weights
+from gpusize.memory.result import Assumption, Fit, Term, unknown
+from gpusize.memory.runtime import Batch, Device, Parts, Step
+from gpusize_catalog.units import GIB, MIB, gib
+
+if TYPE_CHECKING:
+    from gpusize.architecture import Architecture
+    from gpusize.memory.kv_cache import KvCache
+    from gpusize.placement import Layout
+    from gpusize.workload import Inference
+    from gpusize_catalog.facts import EngineFacts
+    from gpusize_catalog.store import Catalog
+
+ALL = "all"
+ALL_UNLESS_FRACTION = "all-unless-fraction"
+"""Words of the engines table: for how many sequences a cache is laid out at start."""
+TENSOR = "tensor"
+"""Word of the engines table: ranks share every layer."""
+
+
+class Split(NamedTuple):
+    """Weights of one rank of a pipeline stage."""
+
+    stage: weights.Stage
+    weights: int
+
+
+class Serving:
+    """One workload that generates tokens; what depends only on part of a placement is kept."""
+
+    __slots__ = (
+        "_batches",
+        "_caches",
+        "_echoes",
+        "_kernels",
+        "_splits",
+        "architecture",
+        "assumptions",
+        "catalog",
+        "constants",
+        "problems",
+        "setup",
+        "workload",
+    )
+
+    def __init__(self, workload: Inference, architecture: Architecture, catalog: Catalog) -> None:
+        """Resolve engine and formats; what is missing becomes a problem of every fit."""
+        self.workload = workload
+        self.architecture = architecture
+        self.catalog = catalog
+        resolved = setup.resolve(workload, architecture, catalog)
+        self.setup = resolved.setup
+        self.problems = resolved.problems
+        self.assumptions = resolved.assumptions
+        self.constants = resolved.constants
+        self._splits: dict[tuple[int, ...], tuple[Split, ...]] = {}
+        self._caches: dict[tuple[int, ...], KvCache] = {}
+        self._kernels: dict[tuple[int, int] | None, str | None] = {None: kernels.NATIVE}
+        self._batches: dict[Device, Batch] = {}
+        self._echoes: dict[tuple[Batch, float | None], tuple[Assumption, ...]] = {}
+
+    def measure(self, device: Device, layout: Layout) -> Fit:
+        """Size every stage that differs and keep the worst."""
+        known = self.setup
+        if known is None:
+            return unknown(tuple(self.problems))
+        if self._kernel(known, device.capability) is None:
+            return unknown((_kernel_question(known, device.capability),))
+        if known.engine.splits != TENSOR:
+            layout = layout._replace(tp=1, pp=layout.tp * layout.pp)
+        if layout.pp > self.architecture.layers:
+            return unknown((f"{layout.pp} stages are more than the model has layers",))
+        batch = self._batch(known, device)
+        splits = self._split(known, layout)
+        return min(
+            [self._stage(known, device, layout, batch, split) for split in splits], key=_room
+        )
+
+    def _kernel(self, known: setup.Setup, capability: tuple[int, int] | None) -> str | None:
+        """How the engine runs the format; a GPU without a capability is not asked about."""
+        if capability not in self._kernels:
+            self._kernels[capability] = kernels.support(
+                self.catalog, known.form.id, known.engine.engine, known.version, capability
+            )
+        return self._kernels[capability]
+
+    def _batch(self, known: setup.Setup, device: Device) -> Batch:
+        """Tokens and sequences of one step, declared or the engine's default for the GPU."""
+        found = self._batches.get(device)
+        if found is None:
+            declared = self.workload.engine
+            default = runtime.default_batch(known.engine, device, self.workload.context_length)
+            found = Batch(
+                declared.max_batched_tokens or default.tokens,
+                declared.max_sequences or default.sequences,
+                default.reserve_mib,
+            )
+            self._batches[device] = found
+        return found
+
+    def _split(self, known: setup.Setup, layout: Layout) -> tuple[Split, ...]:
+        """Weights of every stage that differs."""
+        found = self._splits.get(layout)
+        if found is None:
+            stages = weights.distinct_stages(self.architecture.layers, layout.pp)
+            found = tuple([Split(stage, self._weights(known, layout, stage)) for stage in stages])
+            self._splits[layout] = found
+        return found
+
+    def _weights(self, known: setup.Setup, layout: Layout, stage: weights.Stage) -> int:
+        """Weights, drafts and adapters of one rank, less what stays in host memory."""
+        declared = self.workload.engine
+        size = weights.rank_bytes(self.architecture, known.form, known.engine, layout, stage)
+        if declared.lora_adapters:
+            size += weights.lora_bytes(self.architecture, declared.lora_adapters, layout.tp)
+        if declared.speculative == setup.OWN_DRAFT and stage.last:
+            size += weights.draft_bytes(self.architecture, known.form, layout.tp)
+        size += known.draft_params * known.number // layout.tp
+        return max(0, size - int(declared.cpu_offload_gib * GIB))
+
+    def _cache(self, known: setup.Setup, tp: int, batched: int, layers: int) -> KvCache:
+        """The cache of a rank that holds so many layers."""
+        key = (tp, batched, layers)
+        found = self._caches.get(key)
+        if found is None:
+            share = layers / self.architecture.layers
+            found = kv_cache.build(
+                self.architecture, known.engine, tp, known.cache_bits, batched, share
+            )
+            self._caches[key] = found
+        return found
+
+    def _stage(
+        self, known: setup.Setup, device: Device, layout: Layout, batch: Batch, split: Split
+    ) -> Fit:
+        """The fit of one stage's rank."""
+        engine = known.engine
+        context = self.workload.context_length
+        parts = self._parts(known, device, layout, batch, split)
+        declared = self.workload.engine.memory_fraction
+        fraction = declared or runtime.default_fraction(engine, device, batch, layout.gpus)
+        budget = runtime.BUDGETS[engine.budget_of](device.usable, fraction or 1.0, parts)
+        cache = self._cache(known, layout.tp, batch.tokens, split.stage.layers)
+        reserved = self._reserved(engine, batch)
+        kept = cache.bytes_for(context, reserved)
+        fixed = _fixed_terms(engine, parts)
+        taken = sum([size for _, size in fixed])
+        pool = budget.limit - taken
+        error = verdict.band(engine, known.form, parts.weights, taken - parts.weights, kept)
+        judged, reasons = verdict.judge(
+            engine,
+            device.usable,
+            budget,
+            pool - kept,
+            error,
+            _binding(parts, budget.limit, kept, context),
+        )
+        limit = max(context, self.architecture.max_position or context)
+        return Fit(
+            judged,
+            reasons,
+            (fixed[0], *_cache_terms(kept, cache.state_bytes * reserved), *fixed[1:]),
+            budget.limit,
+            error,
+            pool,
+            context,
+            cache.sequences_in(pool, context) * layout.dp,
+            cache.longest(pool, limit) if pool > 0 else 0,
+            cache,
+            layout.dp,
+            self._echo(known, batch, fraction),
+            self.constants,
+        )
+
+    def _reserved(self, engine: EngineFacts, batch: Batch) -> int:
+        """Sequences that the engine lays the cache out for at start; most engines check one."""
+        declared = self.workload.engine.memory_fraction
+        if engine.reserves == ALL or (engine.reserves == ALL_UNLESS_FRACTION and declared is None):
+            return batch.sequences
+        return 1
+
+    def _parts(
+        self, known: setup.Setup, device: Device, layout: Layout, batch: Batch, split: Split
+    ) -> Parts:
+        """Everything but the cache; only the last stage samples."""
+        engine = known.engine
+        capability = device.capability
+        step = Step(
+            layout.tp,
+            batch if split.stage.last else batch._replace(sequences=0),
+            known.number,
+            self.workload.context_length,
+            capability is not None and capability < runtime.SORT_FREE_SAMPLING,
+        )
+        eager = self.workload.engine.eager
+        return Parts(
+            split.weights,
+            runtime.activation_bytes(engine, self.architecture, step),
+            runtime.graph_bytes(engine, split.stage.layers, batch.sequences, eager),
+            round(engine.runtime_mib * MIB),
+            runtime.communication_bytes(engine, layout.tp, device),
+            round(engine.context_mib * MIB),
+            engine.graphs_in_budget,
+        )
+
+    def _echo(
+        self, known: setup.Setup, batch: Batch, fraction: float | None
+    ) -> tuple[Assumption, ...]:
+        """Everything that was taken for granted, with the values for this GPU."""
+        found = self._echoes.get((batch, fraction))
+        if found is None:
+            found = (*self.assumptions, *self._defaults(known, batch, fraction))
+            self._echoes[batch, fraction] = found
+        return found
+
+    def _defaults(
+        self, known: setup.Setup, batch: Batch, fraction: float | None
+    ) -> list[Assumption]:
+        """Settings of the engine that were not declared."""
+        declared = self.workload.engine
+        why = f"not declared: the default of {known.engine.engine} {known.version}"
+        taken = []
+        if declared.memory_fraction is None and fraction is not None:
+            taken.append(Assumption("engine.memoryFraction", f"{fraction:.3g}", why))
+        if declared.max_batched_tokens is None:
+            taken.append(Assumption("engine.maxBatchedTokens", str(batch.tokens), why))
+        if declared.max_sequences is None:
+            taken.append(Assumption("engine.maxSequences", str(batch.sequences), why))
+        return taken
+
+
+def _kernel_question(known: setup.Setup, capability: tuple[int, int] | None) -> str:
+    """What the kernels table does not say."""
+    name = ".".join([str(part) for part in capability or ()])
+    engine = f"{known.engine.engine} {known.version}"
+    return (
+        f"whether {engine} runs {known.form.id} weights on compute capability {name} is not known"
+    )
+
+
+def _room(fit: Fit) -> int:
+    """Margin of a stage, for choosing the worst."""
+    return fit.margin or 0
+
+
+def _fixed_terms(engine: EngineFacts, parts: Parts) -> tuple[tuple[Term, int], ...]:
+    """The terms that count in the engine's budget, cache apart; weights first."""
+    terms = [(Term.WEIGHTS, parts.weights)]
+    if engine.activations_in_budget:
+        terms.append((Term.ACTIVATIONS, parts.activations))
+    if engine.graphs_in_budget and parts.graphs:
+        terms.append((Term.CUDA_GRAPHS, parts.graphs))
+    terms.append((Term.RUNTIME_OVERHEAD, parts.runtime))
+    if parts.communication:
+        terms.append((Term.COMMUNICATION, parts.communication))
+    return tuple(terms)
+
+
+def _cache_terms(kept: int, state: int) -> tuple[tuple[Term, int], ...]:
+    """The cache, its recurrent state apart."""
+    if not state:
+        return ((Term.KV_CACHE, kept),)
+    return ((Term.KV_CACHE, kept - state), (Term.RECURRENT_STATE, state))
+
+
+def _binding(parts: Parts, limit: int, kept: int, context: int) -> str:
+    """Which term is too large."""
+    if parts.weights > limit:
+        return f"weights alone take {gib(parts.weights)}"
+    return f"one sequence of {context} tokens needs {gib(kept)} of cache"

@@ -1,0 +1,72 @@
+"""From figures to a verdict.
+
+`does-not-fit`: even the low end of the error band is beyond the budget. `tight`: the margin lies
+inside the band, or below the headroom that an upgrade of the engine may eat, or the engine keeps
+more outside its budget than the GPU has left. `fits`: everything else.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from gpusize.memory.result import Verdict
+from gpusize_catalog.units import GIB, gib
+
+if TYPE_CHECKING:
+    from gpusize.memory.runtime import Budget
+    from gpusize_catalog.facts import EngineFacts, FormatFacts
+
+HEADROOM_BYTES = GIB
+HEADROOM_SHARE = 0.05
+"""Margin below max(1 GiB, 5 % of the memory) is tight: estimates miss by 2 to 10 % (GPU104)."""
+CACHE_ERROR = 0.005
+"""Relative error of the cache's bytes: block rounding and scales."""
+OUTCOMES = {
+    "total": "refuses to start",
+    "free": "starts with a pool below one request, or fails while loading",
+    "free-after-weights": "cuts the context or fails while loading",
+    "free-after-runtime": "refuses to start",
+    "all": "moves layers to the host or runs out of memory",
+}
+"""What an engine does when it does not fit, by how it takes its memory."""
+
+
+def band(engine: EngineFacts, form: FormatFacts, held: int, runtime: int, cache: int) -> int:
+    """One-sided error of the need, bytes: root of the sum of squares of the terms' errors.
+
+    `held` are the weights, `runtime` is everything else that counts in the budget but the cache.
+    """
+    return round(
+        sqrt(
+            (held * form.error) ** 2
+            + (runtime * engine.uncertainty) ** 2
+            + (cache * CACHE_ERROR) ** 2
+        )
+    )
+
+
+def judge(
+    engine: EngineFacts,
+    usable: int,
+    budget: Budget,
+    margin: int,
+    error: int,
+    binding: str,
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Verdict and its reasons; `binding` names what is too large where it does not fit."""
+    missing = f"{gib(-margin)} more than the budget of {gib(budget.limit)}"
+    if margin < -error:
+        outcome = OUTCOMES[engine.budget_of]
+        return Verdict.DOES_NOT_FIT, (f"{binding}: {missing}; {engine.engine} {outcome}",)
+    reasons = []
+    if margin < 0:
+        reasons.append(f"needs {missing}, which lies within the error of {gib(error)}")
+    elif margin < max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable):
+        reasons.append(f"only {gib(margin)} of {gib(budget.limit)} are left")
+    if budget.slack < 0:
+        reasons.append(
+            f"{engine.engine} keeps {gib(-budget.slack)} more outside its budget than the GPU has "
+            "left: it may start and run out of memory later"
+        )
+    return (Verdict.TIGHT if reasons else Verdict.FITS), tuple(reasons)
