@@ -252,17 +252,22 @@ def _of_free(usable: int, fraction: float, parts: Parts) -> Budget:
 
 def _of_rest(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free after weights, all of it cache; activations live in the rest."""
-    free = max(0, usable - parts.context - parts.fixed)
-    limit = parts.fixed + int(free * fraction)
-    return Budget(limit, free - int(free * fraction) - parts.activations - parts.graphs)
+    free = usable - parts.context - parts.fixed
+    cache = _share(free, fraction)
+    return Budget(parts.fixed + cache, free - cache - parts.activations - parts.graphs)
 
 
 def _of_idle(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free after weights and workspace, all of it cache."""
     taken = parts.fixed + parts.activations
-    free = max(0, usable - parts.context - taken - parts.graphs)
-    limit = taken + int(free * fraction)
-    return Budget(limit, usable - parts.context - limit - parts.graphs)
+    free = usable - parts.context - taken - parts.graphs
+    cache = _share(free, fraction)
+    return Budget(taken + cache, free - cache)
+
+
+def _share(free: int, fraction: float) -> int:
+    """A fraction of what is free; all of it where it is negative, for then nothing is."""
+    return int(free * fraction) if free > 0 else free
 
 
 def _of_all(usable: int, fraction: float, parts: Parts) -> Budget:

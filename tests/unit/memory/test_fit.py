@@ -67,6 +67,14 @@ def test_engines_fail_differently(sized, engine, words):
     assert words in fit.reasons[0]
 
 
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy"])
+def test_weights_beyond_the_gpu_fit_no_engine(sized, engine):
+    fit = sized(LLAMA_70B, "g6e.xlarge", engine=engine)
+    assert fit.verdict is Verdict.DOES_NOT_FIT
+    assert fit.reasons[0].startswith("weights alone take")
+    assert fit.kv_pool < 0 and fit.margin < -80 * GIB
+
+
 def test_defaults_are_echoed(sized):
     fit = sized(LLAMA_8B, "p5.4xlarge")
     taken = {assumption.field: assumption.value for assumption in fit.assumptions}
