@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpusize_catalog import sheets
 from gpusize_catalog.digest import DIGEST_CHARACTERS
 from gpusize_catalog.problems import GpuSizeError, Problem, shown
 from gpusize_catalog.rows import Groups, cells, grouped, shipped_groups
@@ -26,8 +27,6 @@ from gpusize_catalog.validation import Fault, RowCheck
 ENDING = ".csv"
 IGNORED_ENDINGS = (".md",)
 """Files that may lie beside tables: what the rows rest on, in prose."""
-ENOUGH_PROBLEMS = 1_000
-"""After so many problems no more rows are looked at: a wrong column is told often enough."""
 
 Key = tuple[str, ...]
 Rows = dict[Key, list[str]]
@@ -71,7 +70,7 @@ def lay_over(folders: Sequence[Path]) -> tuple[dict[str, Groups], str]:
 
 def _told(problems: list[Problem]) -> list[Problem]:
     """Say when rows were left unread because there were problems enough."""
-    if len(problems) < ENOUGH_PROBLEMS:
+    if len(problems) < sheets.ENOUGH_PROBLEMS:
         return problems
     return [*problems, Problem("", "rows after this were not looked at", "fix these first")]
 
@@ -126,7 +125,7 @@ class Merge:
         seen: dict[Key, int] = {}
         rows = self._rows_of(table)
         for row in sheet.rows:
-            if len(self.problems) >= ENOUGH_PROBLEMS:
+            if len(self.problems) >= sheets.ENOUGH_PROBLEMS:
                 return
             given = dict(zip(sheet.header, row.cells, strict=True))
             filled = {column: cell for column, cell in given.items() if cell}
@@ -153,6 +152,10 @@ class Merge:
     def _has_good_header(self, table: Table[Any], sheet: Sheet) -> bool:
         """Whether a header names columns of the table, each once, and what tells rows apart."""
         header = sheet.header
+        if len(header) > len(table.columns):
+            message = f"{len(header)} columns, and the table has {len(table.columns)}"
+            self.problems.append(Problem("", message, "name each column once", sheet.file, 1))
+            return False
         faults: list[tuple[int | None, str, str]] = []
         for number, column in enumerate(header, 1):
             if column not in table.columns:
@@ -190,7 +193,7 @@ class Merge:
     def check_references(self) -> None:
         """Tell ids that no row has; patterns of regions name no row."""
         for change in self.changes:
-            if len(self.problems) >= ENOUGH_PROBLEMS:
+            if len(self.problems) >= sheets.ENOUGH_PROBLEMS:
                 return
             for column, targets in TABLES[change.table].references.items():
                 word = change.filled.get(column, "")

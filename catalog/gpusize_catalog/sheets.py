@@ -18,6 +18,9 @@ MOST_ROWS = 50_000
 LONGEST_CELL = 4_000
 """Characters of one cell: no source or note is longer."""
 
+ENOUGH_PROBLEMS = 1_000
+"""After so many problems no more rows are looked at: a wrong column is told often enough."""
+
 
 class SheetRow(NamedTuple):
     """One row, with the line on which it begins, counted from 1."""
@@ -48,7 +51,12 @@ def read_sheet(path: Path, problems: list[Problem]) -> Sheet | None:
         problems.append(Problem("", "no header", "name the columns in the first line", str(path)))
         return None
     header = rows[0].cells
-    good = [row for row in rows[1:] if _is_good(str(path), row, len(header), problems)]
+    good: list[SheetRow] = []
+    for row in rows[1:]:
+        if len(problems) >= ENOUGH_PROBLEMS:
+            break
+        if _is_good(str(path), row, len(header), problems):
+            good.append(row)
     return Sheet(str(path), header, good, content)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator, FormatChecker
-from jsonschema.exceptions import ValidationError
 
 from gpusize_catalog.consistency import CHECKS
 from gpusize_catalog.problems import shown
@@ -46,7 +45,11 @@ def read_schema(table: str) -> dict[str, Any]:
 
 
 class RowCheck:
-    """The check of one table's rows: JSON Schema, conversion, agreement between columns."""
+    """The check of one table's rows: JSON Schema, conversion, agreement between columns.
+
+    A row's schema is that of its cells and the list of required ones, so each cell is held against
+    its column's schema, and a cell text that comes again is not held against it again.
+    """
 
     def __init__(self, table: Table[Any]) -> None:
         """Read the table's schema."""
@@ -54,27 +57,36 @@ class RowCheck:
         schema = read_schema(table.name)
         self.properties: dict[str, dict[str, Any]] = schema["properties"]
         self.required: frozenset[str] = frozenset(schema["required"])
-        self._order = {column: place for place, column in enumerate(self.properties)}
-        self._validator = Draft202012Validator(schema, format_checker=FORMATS)
+        self._validators = {
+            column: Draft202012Validator(rules, format_checker=FORMATS)
+            for column, rules in self.properties.items()
+        }
+        self._known: dict[tuple[str, str], Fault | None] = {}
 
     def faults(self, cells: Mapping[str, str]) -> list[Fault]:
         """Return what is wrong with a whole row, given as cell texts by column."""
-        instance = {
-            column: self._value(column, cell)
-            for column, cell in cells.items()
-            if cell or column not in self.required
-        }
-        found = [
-            Fault(column, "empty, and a new row needs it", self._hint(column))
-            for column in self.required - instance.keys()
-        ]
-        found += [
-            self._fault(error, cells)
-            for error in self._validator.iter_errors(instance)
-            if error.validator != "required"
-        ]
-        found.sort(key=lambda fault: self._order.get(fault.column, -1))
-        return found or list(self._disagreements(cells))
+        found = [self._cell_fault(column, cell) for column, cell in cells.items()]
+        return [fault for fault in found if fault] or list(self._disagreements(cells))
+
+    def _cell_fault(self, column: str, cell: str) -> Fault | None:
+        """Return what is wrong with one cell, if anything is."""
+        key = (column, cell)
+        if key not in self._known:
+            self._known[key] = self._look_at(column, cell)
+        return self._known[key]
+
+    def _look_at(self, column: str, cell: str) -> Fault | None:
+        """Hold a cell against its column's schema."""
+        if not cell and column in self.required:
+            return Fault(column, "empty, and a new row needs it", self._hint(column))
+        value = self._value(column, cell)
+        error = next(iter(self._validators[column].iter_errors(value)), None)
+        if error is None:
+            return None
+        kind = str(error.validator)
+        say = MESSAGES.get(kind)
+        said = say(self.properties[column]) if say else f"breaks {kind} of the schema"
+        return Fault(column, f"{shown(cell)} {said}", self._fix(kind, column, cell))
 
     def _value(self, column: str, cell: str) -> object:
         """Turn a cell into the JSON value that the schema describes; a bad cell stays text."""
@@ -84,24 +96,14 @@ class RowCheck:
         read = next((READERS[name] for name in types if name in READERS), str)
         return read(cell)
 
-    def _fault(self, error: ValidationError, cells: Mapping[str, str]) -> Fault:
-        """Say a schema error in words of the table."""
-        kind = str(error.validator)
-        column = str(error.path[0]) if error.path else ""
-        say = MESSAGES.get(kind)
-        said = say(self.properties[column]) if say and column else f"breaks {kind} of the schema"
-        return Fault(
-            column, f"{shown(cells.get(column, ''))} {said}", self._fix(kind, column, cells)
-        )
-
-    def _fix(self, kind: str, column: str, cells: Mapping[str, str]) -> str:
+    def _fix(self, kind: str, column: str, cell: str) -> str:
         """Propose a word for a misspelt one, else say what the column holds."""
         if kind != "enum":
             return self._hint(column)
         from gpusize_catalog.spelling import did_you_mean
 
         words = [word for word in self.properties[column]["enum"] if word]
-        return did_you_mean(cells[column], words) or f"one of: {', '.join(words)}"
+        return did_you_mean(cell, words) or f"one of: {', '.join(words)}"
 
     def _hint(self, column: str) -> str:
         """Return the first sentence of a column's description, with an example."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusize_catalog import overlay, sheets
+from gpusize_catalog import sheets
 from gpusize_catalog.facts import PriceType
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_catalog.store import Catalog, load
@@ -290,11 +290,12 @@ def test_many_rows_are_refused(lay: Lay, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_looking_stops_after_enough_problems(lay: Lay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlay, "ENOUGH_PROBLEMS", 10)
+    monkeypatch.setattr(sheets, "ENOUGH_PROBLEMS", 10)
     rows = "".join(f"a/b{number},nobody/nothing,\n" for number in range(50))
     problems = problems_of(lay, model_aliases=ALIAS + rows)
     assert len(problems) == 11
     assert "not looked at" in problems[-1].message
+    assert len(problems_of(lay, model_aliases=ALIAS + "x\n" * 50)) == 11
 
 
 def test_an_error_shows_place_and_fix_on_one_line(lay: Lay, tmp_path: Path) -> None:
@@ -303,3 +304,8 @@ def test_an_error_shows_place_and_fix_on_one_line(lay: Lay, tmp_path: Path) -> N
         f"{tmp_path / 'instances.csv'}:2:2: status: 'curent' is not a known word"
         " (did you mean current?)"
     )
+
+
+def test_a_header_wider_than_the_table_is_told_once(lay: Lay) -> None:
+    problem = problem_of(lay, model_aliases="a," * 1_000_000)
+    assert problem.message == "1000001 columns, and the table has 5"
