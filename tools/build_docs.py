@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -69,13 +70,14 @@ TOPICS = {
 
 def main(arguments: list[str]) -> int:
     """Write what differs, or tell it."""
-    stale = [path for path, text in pages() if not _is_current(path, text)]
+    made = {path: write() for path, write in pages().items()}
+    stale = [path for path, text in made.items() if not _is_current(path, text)]
     orphans = _orphans()
     if "--check" in arguments:
         for path in (*stale, *orphans):
             print(f"stale: {path.relative_to(ROOT)}; run `make docs`")
         return int(bool(stale or orphans))
-    for path, text in pages():
+    for path, text in made.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     for path in orphans:
@@ -84,16 +86,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def pages() -> Iterator[tuple[Path, str]]:
-    """Every generated file with its text."""
+def pages() -> dict[Path, Callable[[], str]]:
+    """Every generated file with what writes its text."""
     catalog = load()
-    for rule in RULES:
-        yield ROOT / rule.docs, rule_page(rule, catalog)
-    yield ROOT / "docs/rules/README.md", index_page()
-    yield ROOT / "docs/cli.md", cli_page()
-    yield ROOT / "docs/settings.md", settings_page()
-    schema = json.dumps(settings_file.schema(), indent=2) + "\n"
-    yield Path(settings_file.__file__).with_name("settings.schema.json"), schema
+    schema = Path(settings_file.__file__).with_name("settings.schema.json")
+    return {
+        **{ROOT / rule.docs: partial(rule_page, rule, catalog) for rule in RULES},
+        ROOT / "docs/rules/README.md": index_page,
+        ROOT / "docs/cli.md": cli_page,
+        ROOT / "docs/settings.md": settings_page,
+        schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",
+    }
 
 
 def rule_page(rule: Rule, catalog: Catalog) -> str:

@@ -9,6 +9,8 @@ EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+TRACEBACK = "GPUSIZE_TRACEBACK"
+"""Environment variable that shows where a defect of the command lies."""
 
 COMMANDS: dict[str, str] = {
     "check": "judge declared workloads by the rules",
@@ -49,12 +51,19 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         code = _dispatch(words)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
     except BrokenPipeError:
         _silence_stdout()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        _silence_stdout()
+        print(f"gpusize: cannot write: {error.strerror or 'failed'}", file=sys.stderr)
+        return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except Exception as error:
+        return _internal(error)
     return code
 
 
@@ -93,6 +102,20 @@ def _unknown(word: str) -> int:
         hint = f"did you mean `gpusize {close[0]}`?" if close else "`gpusize --help` lists them"
     kind = "option" if word.startswith("-") else "command"
     print(f"gpusize: no such {kind}: {shown} ({hint})", file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _internal(error: Exception) -> int:
+    """Tell a defect of ours by its place; the text of the error may hold a user's values."""
+    import os
+    import traceback
+
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(frame.filename)}:{frame.lineno}"  # noqa: PTH119
+    hint = f"{TRACEBACK}=1 shows more; please report it with the declaration"
+    print(f"gpusize: internal error: {type(error).__name__} at {where} ({hint})", file=sys.stderr)
     return EXIT_USAGE
 
 

@@ -74,7 +74,7 @@ def parse(text: str, file: str) -> Document:
 def _text(path: str, name: str, max_bytes: int) -> str:
     try:
         if path == STDIN:
-            content = sys.stdin.buffer.read(max_bytes + 1)
+            content = _stdin(max_bytes + 1)
         else:
             with Path(path).open("rb") as stream:
                 content = stream.read(max_bytes + 1)
@@ -90,6 +90,12 @@ def _text(path: str, name: str, max_bytes: int) -> str:
     if "\0" in text:
         raise GpuSizeError([Problem("", "is no text in UTF-8", "save it as UTF-8", file=name)])
     return text
+
+
+def _stdin(max_bytes: int) -> bytes:
+    if sys.stdin is None:
+        raise ValueError("standard input is closed")
+    return sys.stdin.buffer.read(max_bytes)
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> Problem:

@@ -12,7 +12,7 @@ from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.store import Catalog
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.documents import read
-from gpusize_policies.finding import NO_NUMBERS
+from gpusize_policies.finding import NO_NUMBERS, Number
 from gpusize_policies.settings import DEFAULTS
 
 FOLDER = Path(__file__).with_name("cases")
@@ -29,7 +29,7 @@ class Example(NamedTuple):
     verdict: str
     workload: dict[str, Any] | None = None
     says: tuple[str, ...] = ()
-    numbers: Mapping[str, float] = NO_NUMBERS
+    numbers: Mapping[str, Number] = NO_NUMBERS
     also: tuple[str, ...] = ()
     """Other rules that speak on it."""
     today: str = TODAY.isoformat()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,25 +12,28 @@ from gpusize_policies.registry import RULES
 from tools import build_docs
 
 ROOT = Path(__file__).parents[2]
-PAGES = {path.relative_to(ROOT).as_posix(): text for path, text in build_docs.pages()}
+PAGES = {
+    path.relative_to(ROOT).as_posix(): cache(write) for path, write in build_docs.pages().items()
+}
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_generated_page_is_current(page: str) -> None:
-    assert (ROOT / page).read_text(encoding="utf-8") == PAGES[page], "run `make docs`"
+    assert (ROOT / page).read_text(encoding="utf-8") == PAGES[page](), "run `make docs`"
 
 
 def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
-    assert build_docs.main(["--check"]) == 0
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/rules").glob("*.md")}
+    assert pages <= set(PAGES)
 
 
 def test_every_rule_is_in_the_index() -> None:
-    index = PAGES["docs/rules/README.md"]
+    index = PAGES["docs/rules/README.md"]()
     assert all(f"({Path(rule.docs).name})" in index for rule in RULES)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".md")])
 def test_links_of_generated_pages_lead_somewhere(page: str) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", PAGES[page]):
+    for target in re.findall(r"\]\(([^)#]+)", PAGES[page]()):
         if not target.startswith("http"):
             assert (ROOT / page).parent.joinpath(target).exists(), target

@@ -57,12 +57,14 @@ def _unwritable(path: Path, error: OSError) -> Problem:
     return Problem("", f"cannot be written: {error.strerror or 'failed'}", file=str(path))
 
 
-def _print(text: str, stream: TextIO) -> None:
+def _print(text: str, stream: TextIO | None) -> None:
     """Print what the stream's encoding lacks as escapes: names come from any file."""
+    if stream is None:  # the caller closed it
+        return
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def wants_color() -> bool:
     """Whether standard output is a terminal that may be coloured (https://no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -91,6 +91,7 @@ class Runner:
         code = main(list(arguments))
         captured = self.capsys.readouterr()
         assert "Traceback" not in captured.err
+        assert "internal error" not in captured.err
         return Outcome(code, captured.out, captured.err)
 
 
@@ -477,6 +478,22 @@ def test_an_interruption_exits_130(run: Runner, monkeypatch: pytest.MonkeyPatch)
     assert run("rules").code == 130
 
 
+def test_a_defect_is_told_by_its_place_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise RuntimeError("AKIA-SECRET")
+
+    monkeypatch.setattr(cli, "_dispatch", fail)
+    assert main(["rules"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("gpusize: internal error: RuntimeError at test_command.py:")
+    assert "SECRET" not in told
+    monkeypatch.setenv("GPUSIZE_TRACEBACK", "1")
+    main(["rules"])
+    assert "Traceback" in capsys.readouterr().err
+
+
 def test_names_that_cannot_be_printed_are_printed_as_escapes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -573,6 +590,24 @@ def test_the_installed_command_ends_with_the_exit_code(tmp_path: Path) -> None:
         file.write_text(text, encoding="utf-8")
         done = subprocess.run([GPUSIZE, "check", str(file), *TODAY], capture_output=True, text=True)
         assert done.returncode == code, done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_that_finds_no_room_is_told() -> None:
+    command = f"'{GPUSIZE}' rules > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "gpusize: cannot write: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path(GPUSIZE).exists(), reason="the command is not installed")
+def test_closed_streams_are_no_traceback(tmp_path: Path) -> None:
+    for command, code in (("rules >&-", 0), ("check - <&-", 2)):
+        done = subprocess.run(
+            ["bash", "-c", f"'{GPUSIZE}' {command}"], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not Path(GPUSIZE).exists(), reason="the command is not installed")
