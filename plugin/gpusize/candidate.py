@@ -6,10 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.architecture import architecture_of
-from gpusize.demand import Demand, demand_of
+from gpusize.demand import Demand, demand_of, inference
 from gpusize.memory.fit import Sizing
 from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
+from gpusize.memory.setup import Resolved
+from gpusize.memory.setup import resolve as resolve_setup
 from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
 from gpusize.settings import DEFAULTS, ResolveSettings
@@ -71,6 +73,8 @@ class Study:
         self.architecture = architecture or architecture_of(workload.model, catalog, base_dir)
         self.demand: Demand = demand_of(workload)
         self.sizing = Sizing(workload, self.architecture, catalog)
+        self.resolved: Resolved = resolve_setup(inference(workload), self.architecture, catalog)
+        self.setup = self.resolved.setup
         self.till = Till(catalog, workload.region, self.demand, workload.storage)
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
@@ -84,18 +88,19 @@ class Study:
     @property
     def format(self) -> str:
         """The format of the weights, '' where it is not known."""
-        return self.sizing.form.id if self.sizing.form else ""
+        return self.setup.form.id if self.setup else ""
 
     @property
     def splits_tensors(self) -> bool:
         """Whether ranks share each layer; some engines give each rank whole layers instead."""
-        return self.sizing.engine is None or self.sizing.engine.splits == "tensor"
+        return self.setup is None or self.setup.engine.splits == "tensor"
 
     @property
     def engine(self) -> str:
         """Name and version of the engine."""
-        row = self.sizing.engine
-        return f"{row.engine} {self.sizing.version}" if row else self.demand.engine
+        return (
+            f"{self.setup.engine.engine} {self.setup.version}" if self.setup else self.demand.engine
+        )
 
     @cached_property
     def shape(self) -> Shape:
@@ -118,9 +123,9 @@ class Study:
         """How the engine runs a format there: native, emulated, refused; None: not known."""
         key = (gpu.id, form)
         if key not in self._support:
-            engine, version = self.sizing.engine, self.sizing.version
-            self._support[key] = engine and support(
-                self.catalog, form, engine.engine, version, gpu.compute_capability
+            setup = self.setup
+            self._support[key] = setup and support(
+                self.catalog, form, setup.engine.engine, setup.version, gpu.compute_capability
             )
         return self._support[key]
 

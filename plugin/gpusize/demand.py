@@ -100,8 +100,7 @@ class Demand(NamedTuple):
 
 def demand_of(workload: Workload) -> Demand:
     """Read the numbers that constraints and prices need; what was not declared is said."""
-    if not isinstance(workload, Inference):
-        raise TypeError(f"{type(workload).__name__} has no demand in this version")
+    workload = inference(workload)
     service = workload if isinstance(workload, Serving) else None
     tolerance = workload.interruption_tolerance or type(workload).default_tolerance
     user_facing = service is not None and service.user_facing
@@ -134,6 +133,13 @@ def demand_of(workload: Workload) -> Demand:
         runs_per_month=getattr(workload, "runs_per_month", None),
         assumptions=assumptions,
     )
+
+
+def inference(workload: Workload) -> Inference:
+    """The workload as one that generates tokens: the only kinds that this version resolves."""
+    if not isinstance(workload, Inference):
+        raise TypeError(f"{type(workload).__name__} has no demand in this version")
+    return workload
 
 
 def _tokens(workload: Inference) -> tuple[int, int, tuple[Assumption, ...]]:

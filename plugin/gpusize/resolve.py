@@ -205,7 +205,7 @@ def _is_acceptable(candidate: Candidate) -> bool:
 
 
 def _assumptions(study: Study, candidate: Candidate | None) -> tuple[Assumption, ...]:
-    fit = candidate.fit.assumptions if candidate else tuple(study.sizing.assumptions)
+    fit = candidate.fit.assumptions if candidate else tuple(study.resolved.assumptions)
     return (*fit, *study.demand.assumptions)
 
 
@@ -318,7 +318,7 @@ def _pace(candidate: Candidate) -> str:
 
 
 def _would_fit(sweep: Sweep, plan: Plan | None) -> tuple[str, ...]:
-    if plan is not None or sweep.study.sizing.problems:
+    if plan is not None or sweep.study.resolved.problems:
         return ()
     from gpusize.would_fit import would_fit
 

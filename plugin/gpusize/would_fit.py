@@ -48,7 +48,7 @@ def _budget(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG
 
 
 def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
-    bits = study.sizing.form.linear_bits if study.sizing.form else None
+    bits = study.setup.form.linear_bits if study.setup else None
     for word in SMALLER_FORMATS:
         form = study.catalog.format(word)
         if form is None or bits is None or form.linear_bits >= bits:
@@ -60,7 +60,7 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
 
 def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
     form = study.catalog.format(SMALLER_CACHE)
-    bits = study.sizing.cache_bits
+    bits = study.setup.cache_bits if study.setup else None
     if form is None or bits is None or (form.kv_bits or bits) >= bits:
         return
     plan = _plan(study, kv_cache_format=SMALLER_CACHE)
