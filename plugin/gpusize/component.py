@@ -12,6 +12,7 @@ from typing import Any
 import pulumi
 
 from gpusize import launch
+from gpusize.args import DeclarationArgs
 from gpusize.decision import Decision, Surroundings, decide, model_problems, surroundings
 from gpusize.inputs import Given, combine, separate
 from gpusize.project import project_folder
@@ -37,6 +38,20 @@ class WorkloadError(pulumi.RunError):
         self.problems = tuple(problems)
         lines = (f"  - {problem}" for problem in self.problems)
         super().__init__("\n".join([f"{self.summary}:", *lines]))
+
+
+class GpuWorkloadArgs(DeclarationArgs, total=False):
+    """A declaration with the wiring of what is made for it."""
+
+    image_id: pulumi.Input[str]
+    subnet_id: pulumi.Input[str]
+    security_group_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    iam_instance_profile: pulumi.Input[str]
+    key_name: pulumi.Input[str]
+    user_data: pulumi.Input[str]
+    root_device_name: pulumi.Input[str]
+    create_instance: bool
+    allow_misfit: bool
 
 
 class GpuWorkload(pulumi.ComponentResource):
@@ -73,15 +88,12 @@ class GpuWorkload(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        args: Mapping[str, Any],
+        args: GpuWorkloadArgs | Mapping[str, Any],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Decide, then register; raises `WorkloadError` before anything is registered.
 
-        `args` holds the declaration (snake_case or camelCase, as in a workload file), the wiring
-        (`image_id`, `subnet_id`, `security_group_ids`, `iam_instance_profile`, `key_name`,
-        `user_data`, `root_device_name`; outputs are welcome) and the switches `create_instance` and
-        `allow_misfit`.
+        `args` may be any mapping with the keys of `GpuWorkloadArgs`, in snake_case or camelCase.
         """
         given, decision = _decide(name, args)
         answers = decision.answers

@@ -169,9 +169,22 @@ def render(schema: Json) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
+def arguments() -> str:
+    """Write the types of the component's arguments, as `args.py` has them."""
+    from gpusize.schema_args import render_args
+
+    schema = package_schema()
+    inputs = schema["resources"][COMPONENT]["inputProperties"]
+    shell = _shell_inputs()
+    return render_args(schema, {name: one for name, one in inputs.items() if name not in shell})
+
+
 def main() -> None:
-    """Write `schema.json` anew."""
+    """Write `schema.json` and `args.py` anew."""
+    from gpusize.schema_args import ARGS_FILE
+
     SCHEMA_FILE.write_text(render(package_schema()), encoding="utf-8")
+    ARGS_FILE.write_text(arguments(), encoding="utf-8")
 
 
 def _sizing(types: Json) -> tuple[Json, list[str]]:

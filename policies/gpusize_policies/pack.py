@@ -20,6 +20,7 @@ from pulumi.runtime import proto
 from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
+from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies.decode import decode, may_point, text_of
 from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.reading import Props, Value
@@ -110,6 +111,8 @@ class Judge:
     def _guarded(judge: Callable[[], Sequence[Finding]]) -> Iterator[tuple[str, str]]:
         try:
             yield from ((finding.name, finding.message) for finding in judge())
+        except GpuSizeError as error:
+            yield SETTINGS_POLICY, str(error.problems[0])
         except Exception as error:
             # The text of an exception may hold a user's values; where it came from may not.
             frames = traceback.extract_tb(error.__traceback__)

@@ -191,13 +191,20 @@ class Session:
         if not selection.workload.known:
             return self._tell_unknown(seen, selection)
         if declared is None:
-            missing = f"no GpuWorkload of this stack and no entry of {DECLARATIONS} has that name"
-            return self._ask(seen, name, Declared(None, None, missing), ())
+            return self._ask(seen, name, Declared(None, None, self._missing), ())
         unknown = _unknown(selection)
         if unknown:
             return self._ask(seen, name, Declared(None, None), (), unknown)
         pins = self._pins(seen, selection, declared)
         return self._ask(seen, name, declared, tuple(pins.items()))
+
+    @property
+    def _missing(self) -> str:
+        """Say where a declaration was looked for."""
+        if self.file is not None:
+            return f"no GpuWorkload of this stack and no entry of {self.file.name} has that name"
+        where = "beside the program" if self.run.folder else "(GPUSIZE_PROGRAM names its folder)"
+        return f"no GpuWorkload of this stack has that name, and no {DECLARATIONS} is {where}"
 
     def _find(self, name: str) -> Declared | None:
         return self._components.get(name) or self._file[0].get(name)

@@ -26,6 +26,8 @@ SETTINGS_POLICY = "gpusize-settings"
 SETTINGS_FILE = "file"
 """Its property that names the settings file."""
 
+PROGRAM = "GPUSIZE_PROGRAM"
+"""Variable of the environment that names the program's folder, where it is not found."""
 STACK_KEYS = ("today", "catalog", "lock", "settings")
 """Keys of the stack's configuration under `gpusize:` that the pack reads."""
 GENERATIONS = 4
@@ -70,9 +72,10 @@ def find_folder(project: str, starts: Iterable[Path]) -> Path | None:
 
 
 def starts(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Guess where the program lies: the shell's folder, then those of the processes above."""
-    if environ.get("PWD"):
-        yield Path(environ["PWD"])
+    """Guess where the program lies: as told, the shell's folder, those of the processes above."""
+    for name in (PROGRAM, "PWD"):
+        if environ.get(name):
+            yield Path(environ[name])
     process = os.getppid()
     for _ in range(GENERATIONS):
         folder = _working_folder(process)

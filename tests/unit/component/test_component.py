@@ -179,6 +179,19 @@ def test_children_hang_below_the_component():
     ]
 
 
+def test_the_provider_of_the_component_makes_the_children():
+    def run_with_provider():
+        provider = pulumi.ProviderResource("aws", "west", {"region": "us-west-2"})
+        options = pulumi.ResourceOptions(providers=[provider])
+        return GpuWorkload("chat", CHAT, options).launch_template_id
+
+    mocks = Recorder()
+    pulumi.runtime.set_mocks(mocks, "app", "dev", preview=True)
+    pulumi.runtime.test(run_with_provider)()
+    (template,) = [one for one in mocks.made if one.typ == TEMPLATE]
+    assert "pulumi:providers:aws::west" in template.provider
+
+
 def test_spot_is_asked_for_in_the_template():
     batch = {
         **{key: value for key, value in CHAT.items() if key != "kind"},

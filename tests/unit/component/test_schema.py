@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from gpusize import __version__
-from gpusize.inputs import SWITCHES, WIRING
-from gpusize.schema import ANSWERS, COMPONENT, RESOLVE, SCHEMA_FILE, package_schema, render
+from gpusize.inputs import SWITCHES, WIRING, camel
+from gpusize.schema import (
+    ANSWERS,
+    COMPONENT,
+    RESOLVE,
+    SCHEMA_FILE,
+    arguments,
+    package_schema,
+    render,
+)
+from gpusize.schema_args import ARGS_FILE
 from gpusize.workload import WORKLOAD_CLASSES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +44,17 @@ def test_checked_in_schema_is_fresh():
     assert SCHEMA_FILE.read_text(encoding="utf-8") == render(package_schema()), (
         "run `python -m gpusize.schema`"
     )
+
+
+def test_checked_in_argument_types_are_fresh():
+    assert ARGS_FILE.read_text(encoding="utf-8") == arguments(), "run `python -m gpusize.schema`"
+
+
+def test_argument_types_are_the_inputs(schema):
+    from gpusize.component import GpuWorkloadArgs
+
+    inputs = schema["resources"][COMPONENT]["inputProperties"]
+    assert {camel(name) for name in GpuWorkloadArgs.__annotations__} == set(inputs)
 
 
 def test_version_is_the_distribution_s(schema):

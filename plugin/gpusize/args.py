@@ -1,0 +1,163 @@
+"""Arguments of a `GpuWorkload` in Python; written by `python -m gpusize.schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+
+class BudgetArgs(TypedDict, total=False):
+    """Ceilings in USD."""
+
+    per_hour: float
+    per_month: float
+    per_run: float
+
+
+class CheckpointsArgs(TypedDict, total=False):
+    """Progress that outlives an interruption."""
+
+    interval_minutes: float
+    location: Literal["s3", "fsx", "efs", "root-volume", "instance-store"]
+
+
+class EngineArgs(TypedDict, total=False):
+    """The serving engine; also written `name@version`."""
+
+    name: str
+    version: str
+    memory_fraction: float
+    max_batched_tokens: int
+    max_sequences: int
+    eager: bool
+    cpu_offload_gib: float
+    speculative: str
+    speculative_tokens: int
+    speculative_acceptance: float
+    lora_adapters: int
+
+
+class ImagesArgs(TypedDict, total=False):
+    """Images of one prompt."""
+
+    per_prompt: int
+    width: int
+    height: int
+
+
+class InlineModelArgs(TypedDict, total=False):
+    """An architecture given in place of a catalog id; names follow the hub's config.json."""
+
+    name: str
+    total_params: int
+    active_params: int
+    layers: int
+    hidden: int
+    intermediate: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocab: int
+    tie_embeddings: bool
+    max_position: int
+    kv_lora_rank: int
+    qk_rope_head_dim: int
+    sliding_window: int
+    sliding_layers: int
+    experts_total: int
+    experts_active: int
+    shared_experts: int
+    moe_intermediate: int
+    first_dense_layers: int
+    vision_params: int
+    native_format: str
+
+
+class LatencyArgs(TypedDict, total=False):
+    """Targets that a user feels, at the declared concurrency."""
+
+    time_per_output_token_ms: float
+    time_to_first_token_ms: float
+
+
+class ReplicasArgs(TypedDict, total=False):
+    """Copies of the whole placement; a bare number fixes both ends."""
+
+    min: int
+    max: int
+
+
+class StorageArgs(TypedDict, total=False):
+    """Where weights lie and what is moved."""
+
+    weights: Literal["root-volume", "instance-store", "s3", "fsx", "hub"]
+    weights_region: str
+    root_volume_gib: int
+    root_volume_throughput_mbps: int
+    egress_gb_per_month: float
+
+
+class TokensArgs(TypedDict, total=False):
+    """A distribution of token counts per sequence; a bare number is the mean."""
+
+    mean: int
+    p95: int
+
+
+class TrafficArgs(TypedDict, total=False):
+    """When requests come; part of a day or of a week means scheduled where no shape is given."""
+
+    shape: Literal["steady", "bursty", "scheduled"]
+    hours_per_day: float
+    days_per_week: float
+
+
+class WaiverEntryArgs(TypedDict, total=False):
+    """An accepted finding: why, by whom, until when."""
+
+    id: str
+    rule: str
+    reason: str
+    owner: str
+    expires: str
+    evidence: str
+
+
+class DeclarationArgs(TypedDict, total=False):
+    """What runs and how it must run, as in a workload file."""
+
+    kind: Literal["serving", "batch-inference", "evaluation"]
+    modality: Literal["text", "vision-language"]
+    model: str | InlineModelArgs
+    weights_format: str
+    compute_precision: str
+    region: str
+    zone: str
+    tp: int
+    pp: int
+    dp: int
+    ep: int
+    instance_type: str
+    nodes_per_replica: int
+    market: Literal["on-demand", "spot", "capacity-block"]
+    capacity_reservation: str
+    interruption_tolerance: Literal["none", "checkpointed", "restartable"]
+    budget: BudgetArgs
+    storage: StorageArgs
+    tags: dict[str, str]
+    waivers: Sequence[WaiverEntryArgs]
+    engine: str | EngineArgs
+    kv_cache_format: str
+    context_length: int
+    prompt_tokens: float | TokensArgs
+    output_tokens: float | TokensArgs
+    concurrency: int
+    replicas: float | ReplicasArgs
+    user_facing: bool
+    latency: LatencyArgs
+    traffic: TrafficArgs
+    horizon_months: float
+    run_hours: float
+    runs_per_month: float
+    checkpoints: CheckpointsArgs
+    images: ImagesArgs

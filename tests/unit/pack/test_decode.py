@@ -1,0 +1,104 @@
+"""The wire format of properties: decoded whole, or only as far as a tag."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from google.protobuf import json_format, struct_pb2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusize_policies.decode import SECRET, SIGNATURE, decode, may_point, text_of
+from gpusize_policies.reading import SENTINELS, WORKLOAD_TAG, select
+from gpusize_policies.session import KINDS
+
+UNKNOWN = sorted(SENTINELS)[0]
+
+
+def wire(properties):
+    return json_format.ParseDict(properties, struct_pb2.Struct())
+
+
+def secret(value):
+    return {SIGNATURE: SECRET, "value": value}
+
+
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.floats(-1e9, 1e9), st.text(max_size=8)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), values, max_size=4))
+def test_decoding_gives_back_what_was_sent(properties):
+    assert decode(wire(properties)) == json.loads(json.dumps(properties))
+
+
+def test_secrets_are_bare():
+    sent = {"a": secret("x"), "b": [secret({"c": secret(1)})], "d": secret(None)}
+    assert decode(wire(sent)) == {"a": "x", "b": [{"c": 1}], "d": None}
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"tags": {WORKLOAD_TAG: "chat"}},
+        {"tags": {WORKLOAD_TAG: UNKNOWN}},
+        {"tags": UNKNOWN},
+        {"tags": secret({WORKLOAD_TAG: "chat"})},
+        {"tagsAll": {WORKLOAD_TAG: "chat"}},
+        {"tagSpecifications": [{"resourceType": "instance", "tags": {WORKLOAD_TAG: "chat"}}]},
+        {"tagSpecifications": [{"tags": secret({WORKLOAD_TAG: "chat"})}]},
+        {"tagSpecifications": UNKNOWN},
+        {"tagSpecifications": [UNKNOWN]},
+    ],
+)
+def test_whatever_may_name_a_workload_is_looked_at(properties):
+    assert may_point(wire(properties))
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {},
+        {"tags": {}},
+        {"tags": None},
+        {"tags": {"team": "chat"}},
+        {"tagSpecifications": [{"resourceType": "instance", "tags": {"team": "chat"}}]},
+        {"instanceType": UNKNOWN},
+    ],
+)
+def test_what_names_none_is_left_alone(properties):
+    assert not may_point(wire(properties))
+
+
+tags = st.dictionaries(
+    st.sampled_from([WORKLOAD_TAG, "team"]), st.sampled_from(["chat", UNKNOWN, ""])
+)
+tagged = st.one_of(tags, tags.map(secret), st.just(UNKNOWN), st.none())
+resources = st.fixed_dictionaries(
+    {},
+    optional={
+        "tags": tagged,
+        "tagsAll": tagged,
+        "tagSpecifications": st.lists(st.fixed_dictionaries({}, optional={"tags": tagged})),
+    },
+)
+
+
+@given(resources, st.sampled_from(sorted(kind for kind in KINDS if kind.startswith("aws:"))))
+def test_the_quick_look_misses_nothing_that_the_reader_finds(properties, kind):
+    found = select(kind, decode(wire(properties)))
+    assert found is not None
+    if not found.workload.known or found.workload.value:
+        assert may_point(wire(properties))
+
+
+def test_one_property_is_read_alone():
+    assert text_of(wire({"region": "us-east-1"}), "region") == "us-east-1"
+    assert text_of(wire({"region": secret("us-east-1")}), "region") == "us-east-1"
+    assert text_of(wire({}), "region") is None
