@@ -85,7 +85,9 @@ class Budget(NamedTuple):
 
     limit: int
     slack: int
-    """Bytes for what is not counted in the limit, once everything known is taken; may be < 0."""
+    """Bytes left beside the limit once what is known to live there is taken; may be < 0."""
+    beside: int = 0
+    """Bytes that were taken for what lives beside the limit, context apart."""
 
 
 def engine_row(catalog: Catalog, name: str, version: str | None) -> EngineFacts | None:
@@ -240,21 +242,23 @@ def _of_total(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of all memory; graphs may come on top of it."""
     limit = int(usable * fraction)
     outside = 0 if parts.graphs_in_budget else parts.graphs
-    return Budget(limit, usable - limit - parts.context - outside)
+    return Budget(limit, usable - limit - parts.context - outside, outside)
 
 
 def _of_free(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free before loading; activations and graphs live in the rest."""
     free = usable - parts.context - parts.communication
     limit = int(free * fraction) + parts.communication
-    return Budget(limit, usable - parts.context - limit - parts.activations - parts.graphs)
+    beside = parts.activations + parts.graphs
+    return Budget(limit, usable - parts.context - limit - beside, beside)
 
 
 def _of_rest(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free after weights, all of it cache; activations live in the rest."""
     free = usable - parts.context - parts.fixed
     cache = _share(free, fraction)
-    return Budget(parts.fixed + cache, free - cache - parts.activations - parts.graphs)
+    beside = parts.activations + parts.graphs
+    return Budget(parts.fixed + cache, free - cache - beside, beside)
 
 
 def _of_idle(usable: int, fraction: float, parts: Parts) -> Budget:

@@ -2,7 +2,7 @@
 
 `does-not-fit`: even the low end of the error band is beyond the budget. `tight`: the margin lies
 inside the band, or below the headroom that an upgrade of the engine may eat, or the engine keeps
-more outside its budget than the GPU has left. `fits`: everything else.
+more outside its budget, beyond the error, than the GPU has left. `fits`: everything else.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def judge(
         reasons.append(f"needs {missing}, which lies within the error of {gib(error)}")
     elif margin < max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable):
         reasons.append(f"only {gib(margin)} of {gib(budget.limit)} are left")
-    if budget.slack < 0:
+    if budget.slack < -engine.uncertainty * budget.beside:
         reasons.append(
             f"{engine.engine} keeps {gib(-budget.slack)} more outside its budget than the GPU has "
             "left: it may start and run out of memory later"

@@ -89,6 +89,15 @@ def test_defaults_are_echoed(sized):
     assert fit.constants == ("vllm 0.28.0..",)
 
 
+def test_what_an_engine_keeps_outside_its_budget_must_have_room_too(sized):
+    engine = {"name": "vllm", "version": "0.19.0", "memoryFraction": 0.99}
+    fit = sized("Qwen/Qwen2.5-0.5B", "g6.xlarge", 2048, engine=engine)
+    assert fit.verdict is Verdict.TIGHT
+    assert "outside its budget" in fit.reasons[-1]
+    eager = sized("Qwen/Qwen2.5-0.5B", "p5.4xlarge", 2048, engine={**engine, "eager": True})
+    assert eager.verdict is Verdict.FITS
+
+
 def test_what_is_declared_is_not_assumed(sized):
     engine = {
         "name": "vllm",
