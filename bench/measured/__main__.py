@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from bench.measured.cases import Case, Skip, read
+from bench.measured.cases import read_all
 from bench.measured.score import report, score
-from gpusize_catalog.store import Catalog, load
+from gpusize_catalog.store import load
 
 FILE = "serving.jsonl"
 SHOWN = 8
@@ -24,20 +21,9 @@ def main(arguments: list[str]) -> int:
         print(f"skipped: no {FILE} in the folder given")
         return 0
     catalog = load()
-    skipped: Counter[str] = Counter()
-    rows = path.read_text(encoding="utf-8").splitlines()
-    cases = [_read(json.loads(row), catalog, skipped) for row in rows]
-    known = [case for case in cases if case is not None]
-    print(report(score(known, catalog, skipped), show))
+    cases, skipped = read_all(path, catalog)
+    print(report(score(cases, catalog, skipped), show))
     return 0
-
-
-def _read(row: dict[str, Any], catalog: Catalog, skipped: Counter[str]) -> Case | None:
-    try:
-        return read(row, catalog)
-    except Skip as reason:
-        skipped[str(reason)] += 1
-        return None
 
 
 if __name__ == "__main__":

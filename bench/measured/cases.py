@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpusize.architecture import Architecture, architecture_of
@@ -92,6 +95,22 @@ class Case(NamedTuple):
     has_gpu: bool
     has_context: bool
     has_fraction: bool
+
+
+def read_all(path: Path, catalog: Catalog) -> tuple[list[Case], Counter[str]]:
+    """Make cases of all rows of a file, and count why the others were left out."""
+    skipped: Counter[str] = Counter()
+    rows = path.read_text(encoding="utf-8").splitlines()
+    cases = [_read(json.loads(row), catalog, skipped) for row in rows]
+    return [case for case in cases if case is not None], skipped
+
+
+def _read(row: dict[str, Any], catalog: Catalog, skipped: Counter[str]) -> Case | None:
+    try:
+        return read(row, catalog)
+    except Skip as reason:
+        skipped[str(reason)] += 1
+        return None
 
 
 def read(row: dict[str, Any], catalog: Catalog) -> Case:

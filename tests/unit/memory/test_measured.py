@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from bench.measured.cases import Case, Skip, read
+from bench.measured.cases import read_all
 from bench.measured.score import Score, percentile, score
 
 CASES = Path(__file__).parents[4] / "shared" / "cases" / "serving.jsonl"
@@ -18,13 +16,7 @@ CASES = Path(__file__).parents[4] / "shared" / "cases" / "serving.jsonl"
 def result(catalog) -> Score:
     if not CASES.is_file():
         pytest.skip("the measured cases are not beside the repository")
-    cases: list[Case] = []
-    skipped: Counter[str] = Counter()
-    for line in CASES.read_text(encoding="utf-8").splitlines():
-        try:
-            cases.append(read(json.loads(line), catalog))
-        except Skip as reason:
-            skipped[str(reason)] += 1
+    cases, skipped = read_all(CASES, catalog)
     return score(cases, catalog, skipped)
 
 
