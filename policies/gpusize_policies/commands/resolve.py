@@ -72,10 +72,30 @@ def _text(found: list[Case], whole: bool) -> str:
     from gpusize.explain import to_text
 
     if whole:
-        blocks = [to_text(case.resolution) for case in found if case.resolution]
+        blocks = [
+            to_text(case.resolution) + _pinned(case, case.resolution)
+            for case in found
+            if case.resolution
+        ]
     else:
         blocks = [_short(case) for case in found]
     return "\n".join(block.rstrip("\n") + "\n" for block in blocks)
+
+
+def _pinned(case: Case, resolution: Resolution) -> str:
+    """Say of pins that leave no plan what the memory is made of, and everything against them."""
+    from gpusize_catalog.units import gib
+
+    candidate = resolution.candidate
+    if resolution.plan is not None or candidate is None:
+        return ""
+    lines = ["  as pinned:"]
+    fit = candidate.fit
+    if fit.terms and fit.budget is not None:
+        terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
+        lines.append(f"    memory of one GPU: {terms}; {gib(fit.budget)} usable")
+    lines += [f"  {line}" for line in _why_not(case, resolution)]
+    return "\n".join(lines) + "\n"
 
 
 def _why_not(case: Case, resolution: Resolution) -> Iterator[str]:
