@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.facts import PriceType
@@ -124,9 +123,10 @@ def quote(
 
 def _joined(prices: Sequence[Price]) -> Quote:
     first = prices[0]
-    amounts = [price.usd for price in prices if price.usd is not None]
+    amounts = sorted(price.usd for price in prices if price.usd is not None)
     zones = len(amounts) if first.zone else 0
-    return Quote(median(amounts), first.date, first.source, "", min(amounts), zones)
+    middle = (amounts[(len(amounts) - 1) // 2] + amounts[len(amounts) // 2]) / 2
+    return Quote(middle, first.date, first.source, "", amounts[0], zones)
 
 
 class Till:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
 
 Number = int | float | str
 
@@ -17,8 +18,10 @@ class Weight(str, Enum):
     ADVICE = "advice"
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+NO_NUMBERS: Mapping[str, Number] = MappingProxyType({})
+
+
+class Reason(NamedTuple):
     """One statement about one candidate, in numbers.
 
     `name` is the kebab name of the constraint and of the rule that wraps it. `text` is one sentence
@@ -29,4 +32,4 @@ class Reason:
     weight: Weight
     text: str
     fix: str = ""
-    numbers: Mapping[str, Number] = field(default_factory=dict)
+    numbers: Mapping[str, Number] = NO_NUMBERS
