@@ -1,16 +1,20 @@
-"""Time a warm resolve over the whole catalog: `python bench/resolve.py [repeats]`."""
+"""A warm resolve over the whole catalog, by the processor time of one core."""
 
 from __future__ import annotations
 
 import datetime
-import sys
+from pathlib import Path
+from statistics import median
 from time import process_time
+from typing import TYPE_CHECKING, Any
 
-from gpusize.explain import to_data
-from gpusize.resolve import resolve
-from gpusize.workload import Workload, parse_workload
-from gpusize_catalog.store import Catalog, load
+from bench.report import Figure
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RUNS = 30
+LIMIT_MS = 20.0
 TODAY = datetime.date(2026, 11, 30)
 BASE = {
     "kind": "serving",
@@ -20,7 +24,7 @@ BASE = {
     "promptTokens": 1000,
     "outputTokens": 200,
 }
-WORKLOADS = {
+WORKLOADS: dict[str, dict[str, Any]] = {
     "8B, one GPU": {"model": "meta-llama/Llama-3.1-8B-Instruct"},
     "70B, 50 ms": {
         "model": "meta-llama/Llama-3.1-70B-Instruct",
@@ -32,27 +36,30 @@ WORKLOADS = {
 }
 
 
-def main(repeats: int = 30) -> None:
+def measure(runs: int, scratch: Path) -> list[Figure]:  # noqa: ARG001 (nothing is written)
+    """Resolve each workload; the whole explanation, with every rejection, only informs."""
+    from gpusize.explain import to_data
+    from gpusize.resolve import resolve
+    from gpusize.workload import parse_workload
+    from gpusize_catalog.store import load
+
     catalog = load()
+    figures = []
     for name, fields in WORKLOADS.items():
         workload = parse_workload({**BASE, **fields})
-        resolve(workload, catalog, today=TODAY)
-        decided = best_of(repeats, workload, catalog, whole=False)
-        explained = best_of(max(1, repeats // 10), workload, catalog, whole=True)
-        print(f"{name:24} decide {decided:7.2f} ms   explain {explained:8.2f} ms")
+        to_data(resolve(workload, catalog, today=TODAY))
+        decided = _milliseconds(lambda w=workload: resolve(w, catalog, today=TODAY), runs)
+        whole = _milliseconds(lambda w=workload: to_data(resolve(w, catalog, today=TODAY)), runs)
+        note = f"{whole:.1f} ms with every rejection explained"
+        figures.append(Figure(name, decided, "ms", LIMIT_MS, note))
+    return figures
 
 
-def best_of(repeats: int, workload: Workload, catalog: Catalog, *, whole: bool) -> float:
-    """Processor milliseconds of the fastest of some resolves: what an idle core would take."""
+def _milliseconds(work: Callable[[], object], runs: int) -> float:
+    """Median processor time: what an idle core takes, however busy this machine is."""
     times = []
-    for _ in range(repeats):
+    for _ in range(runs):
         start = process_time()
-        resolution = resolve(workload, catalog, today=TODAY)
-        if whole:
-            to_data(resolution)
+        work()
         times.append(process_time() - start)
-    return min(times) * 1e3
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    return median(times) * 1e3
