@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gpusize_catalog.units import GIB, gib, usd
@@ -19,8 +19,12 @@ USD_DIGITS = 4
 MS_DIGITS = 2
 SHARE_DIGITS = 4
 MS = 1e3
-SHOWN_REJECTIONS = 12
-"""Rejected types that a page names; the data has all."""
+SHOWN_REJECTIONS = 16
+"""Reasons for rejected types that a page shows; the data has all types."""
+BY_NAME = frozenset({"cuda-required", "architecture-mismatch", "estimate-not-supported"})
+"""Reasons that stand in one line whatever their numbers."""
+APART = frozenset({"instanceType", "usdPerHour"})
+"""Numbers that differ between hosts of the same GPUs."""
 WIDTH = 12
 """Width of a label on the page."""
 
@@ -205,26 +209,30 @@ def _money_lines(cost: Cost) -> Iterator[str]:
 
 
 def _rejection_lines(resolution: Resolution) -> list[str]:
-    rejections = resolution.rejections
-    if not rejections:
+    """One line per reason: types of the same GPUs are rejected for the same numbers."""
+    grouped: dict[tuple[object, ...], list[Rejection]] = {}
+    for rejection in resolution.rejections:
+        grouped.setdefault(_alike(rejection), []).append(rejection)
+    if not grouped:
         return []
-    grouped = _by_reason(rejections[:SHOWN_REJECTIONS] if resolution.plan else rejections)
     lines = ["  not taken:"]
-    for text, types in list(grouped.items())[:SHOWN_REJECTIONS]:
-        more = f" (and {len(types) - 1} more)" if len(types) > 1 else ""
-        lines.append(f"    {types[0]}: {text}{more}")
-    hidden = len(grouped) - SHOWN_REJECTIONS
-    if hidden > 0:
-        lines.append(f"    {hidden} more reasons in the JSON output")
+    for alike in list(grouped.values())[:SHOWN_REJECTIONS]:
+        shown = min(alike, key=lambda item: (len(item.instance_type), item.instance_type))
+        more = f" (and {len(alike) - 1} more)" if len(alike) > 1 else ""
+        lines.append(f"    {shown.instance_type}{more}: {shown.reasons[0].text}")
+    hidden = sum(map(len, list(grouped.values())[SHOWN_REJECTIONS:]))
+    if hidden:
+        lines.append(f"    and {hidden} more types, in the JSON output")
     return lines
 
 
-def _by_reason(rejections: tuple[Rejection, ...]) -> Mapping[str, list[str]]:
-    grouped: dict[str, list[str]] = {}
-    for rejection in rejections:
-        text = rejection.reasons[0].text if rejection.reasons else "no reason"
-        grouped.setdefault(text, []).append(rejection.instance_type)
-    return grouped
+def _alike(rejection: Rejection) -> tuple[object, ...]:
+    """What makes two rejections one line."""
+    reason = rejection.reasons[0]
+    if reason.name in BY_NAME:
+        return (reason.name,)
+    numbers = {key: value for key, value in reason.numbers.items() if key not in APART}
+    return (reason.name, *sorted(numbers.items()))
 
 
 def _round(number: float | None, digits: int) -> float | None:

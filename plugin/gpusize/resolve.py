@@ -298,7 +298,13 @@ def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
         text = f"{other} spends {_share(other)} of the time between GPUs, {chosen} {_share(chosen)}"
     else:
         text = f"{other} costs {prices[0]}, {chosen} {prices[1]}"
-    numbers: dict[str, Number] = {"gpus": mine.gpus, "instanceType": mine.instance.id}
+    numbers: dict[str, Number] = {
+        "gpu": mine.gpu.id,
+        "gpus": mine.gpus,
+        "instanceType": mine.instance.id,
+    }
+    if other.cost.hourly is not None:
+        numbers["usdPerHour"] = round(other.cost.hourly, 4)
     return (Reason("outranked", Weight.ADVICE, text, numbers=numbers),)
 
 

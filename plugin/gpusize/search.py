@@ -36,7 +36,11 @@ VERDICTS = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 WEIGHTS = (Weight.ERROR, Weight.WARN, Weight.ADVICE)
 """From worst to best."""
 
-Key = tuple[tuple[int, int], int, tuple[int, int], float, int, int, str, float, Layout]
+Service = tuple[int, int]
+"""Whether sequences queue for the cache, and whether targets are met: see `service_of`."""
+Moving = tuple[int, int]
+"""Whether stages lie inside a node, and the class of the share of communication."""
+Key = tuple[Service, int, Moving, float, int, int, str, float, Layout]
 
 
 class Trial(NamedTuple):
@@ -145,16 +149,11 @@ class Search:
 
     def _judge(self, instance: InstanceType, nodes: int) -> Trial:
         tried = tuple(self.candidates(instance, nodes))
-        best: Candidate | None = None
-        key: Key | None = None
-        if tried and first_block(tried[0], _OFFER) is None and self._is_affordable(tried[0]):
-            for candidate in tried:
-                if not self.feasible(candidate):
-                    continue
-                rank = rank_of(candidate)
-                if key is None or rank < key:
-                    best, key = candidate, rank
-        return Trial(instance, best, key, tried)
+        if not tried or first_block(tried[0], _OFFER) or not self._is_affordable(tried[0]):
+            return Trial(instance, None, None, tried)
+        feasible = [candidate for candidate in tried if self.feasible(candidate)]
+        best = min(feasible, key=_layout_rank, default=None)
+        return Trial(instance, best, rank_of(best) if best else None, tried)
 
     def feasible(self, candidate: Candidate) -> bool:
         """Whether no error or warning concerns a candidate whose type is to be had."""
@@ -224,30 +223,38 @@ def _probe(instance: InstanceType, region: str, zone: str | None) -> Placement:
 
 
 def rank_of(candidate: Candidate) -> Key:
-    """What candidates are compared by: smaller is better.
+    """What types are compared by: smaller is better.
 
     Latency met, fewest GPUs, least communication, price for the declared duration; then fewer
-    nodes, the smaller host and the name, so that the order is total. Stages inside a node count as
-    worse than any communication that a constraint allows: each token waits for all of them.
+    nodes, the smaller host and the name, so that the order is total.
     """
     placement = candidate.placement
-    share = candidate.timing.communication_share
     cost = candidate.cost
-    price = next((sum_ for sum_ in (cost.total, cost.hourly) if sum_ is not None), inf)
+    price = next((amount for amount in (cost.total, cost.hourly) if amount is not None), inf)
+    service, moving, share, layout = _layout_rank(candidate)
     return (
-        service_of(candidate),
+        service,
         placement.gpus,
-        (
-            int(placement.layout.pp > placement.nodes),
-            _share_class(share),
-        ),
+        moving,
         price,
         placement.nodes,
         placement.instance.vcpus or 0,
         placement.instance.id,
-        1.0 if share is None else share,
-        placement.layout,
+        share,
+        layout,
     )
+
+
+def _layout_rank(candidate: Candidate) -> tuple[Service, Moving, float, Layout]:
+    """What layouts of one type are compared by: they cost the same.
+
+    Stages inside a node count as worse than any communication that a constraint allows: each token
+    waits for all of them.
+    """
+    placement = candidate.placement
+    share = candidate.timing.communication_share
+    moving = (int(placement.layout.pp > placement.nodes), _share_class(share))
+    return service_of(candidate), moving, 1.0 if share is None else share, placement.layout
 
 
 def _share_class(share: float | None) -> int:
@@ -256,7 +263,7 @@ def _share_class(share: float | None) -> int:
     return 0 if share <= SMALL_SHARE else 1 + int((share - SMALL_SHARE) / SHARE_STEP)
 
 
-def service_of(candidate: Candidate) -> tuple[int, int]:
+def service_of(candidate: Candidate) -> Service:
     """How well users are served: no queue for the cache, and latency met, perhaps, or unknown."""
     demand, timing = candidate.demand, candidate.timing
     queues = 0
