@@ -129,10 +129,24 @@ class Session:
         """What is wrong with the files beside the program and the catalog's overlays."""
         found = (*self._file[1], *self._lock[1])
         try:
-            _ = self.context
+            _ = self.context  # overlays are read at once, whoever asks
+            return (*found, *self._unknown_models())
         except GpuSizeError as error:
             return (*error.problems, *found)
-        return found
+
+    def _unknown_models(self) -> Iterator[Problem]:
+        """Say which models of the file nobody knows: what refers to them cannot be judged."""
+        from gpusize.architecture import architecture_of
+
+        for name, declared in self._file[0].items():
+            assert declared.workload is not None
+            model, folder = declared.workload.model, self._folder_of(declared)
+            try:
+                architecture_of(model, self.context.catalog, folder)
+            except GpuSizeError as error:
+                where = f"workloads.{name}.model"
+                for one in error.problems:
+                    yield Problem(where, one.message, one.fix, str(self.file))
 
     def waits(self, urn: str) -> bool:
         """Tell whether a resource was not judged yet."""
@@ -166,6 +180,10 @@ class Session:
         decided = declared.decided
         pins = tuple(decided.pins.items()) if decided else ()
         return self._ask(seen, seen.name, declared, pins)
+
+    def _folder_of(self, declared: Declared) -> Path | None:
+        """Return what paths in a declaration are relative to."""
+        return self.file.parent if self.file and declared.key == FILED else self.run.folder
 
     def _declared(self, seen: Seen) -> Declared:
         """Read a component once for each content."""
@@ -271,6 +289,7 @@ class Session:
                 lock=self._lock[0].get(name),
                 unknown=unknown,
                 missing=declared.missing,
+                base_dir=self._folder_of(declared),
             )
             self._answers[question] = evaluate(case, self.run.settings)
         return tuple(one._replace(subject=subject) for one in self._answers[question])

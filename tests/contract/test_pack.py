@@ -48,14 +48,18 @@ BAD = {
 
 
 @pytest.fixture(scope="module", params=["fast", "public"])
-def way(request):
-    return request.param
+def start(request, environ, tmp_path_factory):
+    """Return a starter of packs beside a program; the public way hides the private methods."""
+    return starter_of(request.param, environ, tmp_path_factory.mktemp("program"))
 
 
 @pytest.fixture(scope="module")
-def start(environ, tmp_path_factory, way):
-    """Return a starter of packs beside a program; the public way hides the private methods."""
-    folder = tmp_path_factory.mktemp("program")
+def start_fast(environ, tmp_path_factory):
+    """Return a starter for what both ways have in common, or the public way cannot do."""
+    return starter_of("fast", environ, tmp_path_factory.mktemp("program"))
+
+
+def starter_of(way, environ, folder):
     (folder / "Pulumi.yaml").write_text("name: app\nruntime: yaml\n")
 
     def starter(files=None, config=None, where=None):
@@ -304,17 +308,15 @@ def test_levels_are_configured_by_policy(start):
         assert running.analyze(STACK, "app-dev", {}) == []
 
 
-def test_remediate_is_taken_for_mandatory(start):
-    with start() as running:
+def test_remediate_is_taken_for_mandatory(start_fast):
+    with start_fast() as running:
         running.configure({"weights-exceed-vram": "remediate"})
         told = {one.policy: one.level for one in running.analyze(COMPONENT, "bad", BAD)}
         assert told["weights-exceed-vram"] == "mandatory"
 
 
-def test_misspelt_configuration_is_told(start, way):
-    if way == "public":
-        pytest.skip("the public way never sees the names of a configuration")
-    with start() as running:
+def test_misspelt_configuration_is_told(start_fast):
+    with start_fast() as running:
         running.configure(
             {
                 "weight-exceed-vram": "advisory",
@@ -352,13 +354,13 @@ def test_what_the_settings_turn_off_a_configuration_turns_on(start, place):
         assert "weights-exceed-vram" in names(running.analyze(COMPONENT, "bad", BAD))
 
 
-def test_broken_files_beside_the_program_are_told(start, place):
+def test_broken_files_beside_the_program_are_told(start_fast, place):
     files = {
         "gpusize-policy.yaml": "levels: {GPU9999: error}\n",
         "gpusize.yaml": "workloads: {chat: {kind: serving}}\n",
         "gpusize.lock": "{",
     }
-    with start(files, where=place) as running:
+    with start_fast(files, where=place) as running:
         told = running.analyze(STACK, "app-dev", {})
         assert names(told) == {SETTINGS_POLICY}
         text = "\n".join(one.message for one in told)
@@ -366,44 +368,60 @@ def test_broken_files_beside_the_program_are_told(start, place):
             assert name in text
 
 
-def test_bad_configuration_of_the_stack_is_told(start, place):
-    with start(config={"gpusize:today": "tomorrow"}, where=place) as running:
+def test_unknown_models_of_the_file_are_told(start_fast, place):
+    declared = {"chat": {**CHAT, "model": "meta-llama/Llama-3.1-8B-Instrct"}, "good": CHAT}
+    with start_fast({"gpusize.yaml": json.dumps({"workloads": declared})}, where=place) as running:
+        (told,) = running.analyze(STACK, "app-dev", {})
+    assert (told.policy, told.level) == (SETTINGS_POLICY, "mandatory")
+    assert "workloads.chat.model" in told.message
+    assert "meta-llama/Llama-3.1-8B-Instruct" in told.message
+
+
+def test_bad_overlay_is_told_once_and_never_raised(start_fast, place):
+    (place / "ours").mkdir()
+    (place / "ours" / "gpus.csv").write_text("id,nonsense\nx,y\n")
+    with start_fast(config={"gpusize:catalog": "ours"}, where=place) as running:
+        told = running.analyze(STACK, "app-dev", {})
+        assert names(told) == {SETTINGS_POLICY}
+        assert names(running.analyze(COMPONENT, "good", GOOD)) == {SETTINGS_POLICY}
+
+
+def test_bad_configuration_of_the_stack_is_told(start_fast, place):
+    with start_fast(config={"gpusize:today": "tomorrow"}, where=place) as running:
         (told,) = running.analyze(STACK, "app-dev", {})
         assert "gpusize:today" in told.message
 
 
-def test_settings_file_of_the_stack_configuration(start, place):
+def test_settings_file_of_the_stack_configuration(start_fast, place):
     (place / "team.yaml").write_text("preset: observe\n")
-    with start(config={"gpusize:settings": "team.yaml"}, where=place) as running:
+    with start_fast(config={"gpusize:settings": "team.yaml"}, where=place) as running:
         assert running.levels()["weights-exceed-vram"] == "advisory"
-    with start(config={"gpusize:settings": "missing.yaml"}, where=place) as running:
+    with start_fast(config={"gpusize:settings": "missing.yaml"}, where=place) as running:
         (told,) = running.analyze(STACK, "app-dev", {})
         assert "missing.yaml" in told.message
 
 
-def test_settings_file_of_the_pack_configuration(start, place, way):
-    if way == "public":
-        pytest.skip("the public way cannot share a configuration between policies")
+def test_settings_file_of_the_pack_configuration(start_fast, place):
     (place / "team.yaml").write_text("levels: {GPU501: off}\n")
-    with start(where=place) as running:
+    with start_fast(where=place) as running:
         running.configure({SETTINGS_POLICY: {"file": "team.yaml"}})
         assert names(running.analyze(COMPONENT, "bad", BAD)) == {"weights-exceed-vram"}
 
 
-def test_another_project_is_not_taken_for_the_program(start, tmp_path):
+def test_another_project_is_not_taken_for_the_program(start_fast, tmp_path):
     (tmp_path / "Pulumi.yaml").write_text("name: other\nruntime: yaml\n")
     files = {"gpusize-policy.yaml": "preset: observe\n"}
-    with start(files, where=tmp_path) as running:
+    with start_fast(files, where=tmp_path) as running:
         assert running.levels()["weights-exceed-vram"] == "mandatory"
 
 
-def test_locked_decision_that_a_newer_catalog_would_change_is_told(start, place):
+def test_locked_decision_that_a_newer_catalog_would_change_is_told(start_fast, place):
     from tests.unit.component.test_component import locked
 
     locked(place, instance_type="g6e.xlarge")
     kept = {**CHAT, "engine": {"name": "vllm", "version": "0.20"}}
     kept["decision"] = {**decision("g6e.xlarge"), "locked": True, "catalogDigest": "old"}
-    with start(where=place) as running:
+    with start_fast(where=place) as running:
         told = running.analyze(COMPONENT, "chat", kept)
     assert "decision-drift" in names(told)
     assert "catalog-mismatch" not in names(told)
