@@ -59,8 +59,7 @@ def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "no-memory-headroom",
         Weight.WARN,
-        f"{gib(fit.margin)} of {gib(fit.need + fit.margin)} per GPU stay free on {candidate},"
-        f" within the error of the estimate (+-{gib(fit.band)})",
+        f"memory of {candidate} is tight: {'; '.join(fit.reasons)} (estimate +-{gib(fit.band)})",
         numbers={"marginGib": _gib(fit.margin), "bandGib": _gib(fit.band), **_budget(candidate)},
     )
 
