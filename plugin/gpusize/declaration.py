@@ -1,8 +1,8 @@
 """From a declaration to a workload: keys, values, relations; every problem at once.
 
 Three passes over the same data. Keys are matched against the fields of the kind, so that a key of
-another kind or a misspelt one is told as such. Values are pydantic's. Relations between fields are
-checked on what is left, so that a problem elsewhere does not hide them.
+another kind or a misspelt one is told as such. Values are checked field by field. Relations between
+fields are checked on what is left, so that a problem elsewhere does not hide them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from gpusize.fields import FieldSpec, fields_of
+from gpusize.fields import FieldSpec, fields_of, specs_of
 from gpusize.plain import BAD, Plain, join, show, show_key
 from gpusize.relations import Given, relations_of
 from gpusize.suggest import Suggestions, listed
-from gpusize.value_errors import value_problems
+from gpusize.values import MISSING, Values, example_of
 from gpusize.vocabulary import Words, words_of
 from gpusize.workload import (
     RESERVED_KINDS,
@@ -73,6 +73,7 @@ class _Reader:
         self._words: dict[Words, dict[str, str]] = {}
         self._suggestions = Suggestions()
         self._plain = Plain(MAX_PROBLEMS)
+        self._values = Values(self._plain, self._suggestions)
 
     def problems(self, file: str = "", lines: Lines | None = None) -> list[Problem]:
         """Everything told so far in the order of the file, and how much more there is."""
@@ -115,10 +116,15 @@ class _Reader:
         choice = _Choice(self, raw, path)
         data = self._group(choice.cls, raw, path, choice)
         if not choice.certain:
-            data["kind"], data["modality"] = choice.kind, choice.modality
-        workload = self._values(choice, data, path)
+            data["kind"], data["modality"] = choice.kind.value, choice.modality.value
+        workload = self._values.group(choice.cls, data, path, may_lack=not choice.certain)
+        if not choice.certain:
+            self._must_have(data, path)
         self._relations(data, path)
-        return workload if self._plain.count == before else None
+        if self._plain.count != before or workload is BAD:
+            return None
+        made: Workload = workload
+        return made
 
     def choose_word(self, path: str, value: Any, allowed: Mapping[str, str], subject: str) -> None:
         """Tell that a value is none of the allowed words."""
@@ -219,17 +225,12 @@ class _Reader:
             message, fix = explain_key(cls, key, self._suggestions)
         self._report(join(path, show_key(key)), message, fix)
 
-    def _values(self, choice: _Choice, data: dict[str, Any], path: str) -> Workload | None:
-        try:
-            return choice.cls.model_validate(data)
-        except ValidationError as error:
-            for problem in value_problems(choice.cls, error, data, self._suggestions):
-                place = join(path, problem.path)
-                is_missing = problem.message == MISSING
-                if place in self._plain.bad or (is_missing and not choice.must_have(problem.path)):
-                    continue
-                self._report(place, problem.message, problem.fix)
-        return None
+    def _must_have(self, data: dict[str, Any], path: str) -> None:
+        """Tell what every kind requires and is missing."""
+        for spec in specs_of(Workload):
+            place = join(path, spec.key)
+            if spec.required and spec.key not in data and place not in self._plain.bad:
+                self._report(place, MISSING, example_of(spec))
 
     def _relations(self, data: dict[str, Any], path: str) -> None:
         start = len(path) + 1 if path else 0
@@ -260,10 +261,6 @@ class _Choice:
         """Whether a key may belong to the kind that was meant."""
         return self._is_reserved or any(key in fields_of(cls) for cls in WORKLOAD_CLASSES.values())
 
-    def must_have(self, path: str) -> bool:
-        """Whether a missing field is missing for sure."""
-        return self.certain or path in fields_of(Workload) or "." in path
-
     def _nearest(
         self, kind: Any, modality: Any, cls: type[Workload] | None
     ) -> tuple[Kind, Modality, type[Workload]]:
@@ -278,10 +275,6 @@ class _Choice:
 
         (near_kind, near_modality), near = max(WORKLOAD_CLASSES.items(), key=score)
         return near_kind, near_modality, near
-
-
-MISSING = "is missing"
-"""The message of a field that has no default and was not declared."""
 
 
 def _class_of(kind: Any, modality: Any) -> type[Workload] | None:

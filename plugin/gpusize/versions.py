@@ -39,9 +39,9 @@ class EngineSpec(NamedTuple):
 def parse_version(text: str) -> Version | None:
     """The version that a text names, `None` where it is none."""
     text = text.strip().lower()
-    if not text or len(text) > MAX_LENGTH or not text.isascii():
-        return None
     body = text.partition("+")[0]
+    if not body or len(text) > MAX_LENGTH or not text.isascii():
+        return None
     if body[0] in "vb" and body[1:2].isdigit():
         body = body[1:]
     numbers: list[int] = []

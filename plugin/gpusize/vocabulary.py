@@ -31,9 +31,17 @@ ENGINES = Words("engine", has_auto=False)
 
 def words_of(words: Words, catalog: Catalog) -> dict[str, str]:
     """Every word of a field in lower case, with the id that it stands for."""
-    known = {AUTO: AUTO} if words.has_auto else {}
-    known.update(_SOURCES[words.subject](catalog))
+    key = (words, catalog.digest)
+    known = _KNOWN.get(key)
+    if known is None:
+        known = {AUTO: AUTO} if words.has_auto else {}
+        known.update(_SOURCES[words.subject](catalog))
+        _KNOWN[key] = known
     return known
+
+
+_KNOWN: dict[tuple[Words, str], dict[str, str]] = {}
+"""Words by the digest of the catalog that has them: the same data give the same words."""
 
 
 def _formats(catalog: Catalog) -> dict[str, str]:
