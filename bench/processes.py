@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 KIB = 1024
 
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""A variable of build machines: with it every start compiles again, which no user's start does."""
+
 
 class Command(NamedTuple):
     name: str
@@ -46,11 +49,12 @@ class Timing(NamedTuple):
 
 def run_once(command: Command) -> Sample:
     """Run one command to its end; raises RuntimeError with its output when it fails."""
+    environ = os.environ if command.env is None else command.env
     start = time.perf_counter()
     with subprocess.Popen(
         command.argv,
         cwd=command.cwd,
-        env=dict(command.env) if command.env is not None else None,
+        env={name: value for name, value in environ.items() if name != NO_BYTECODE},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     ) as child:
