@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.memory.result import Term, Verdict
+from gpusize.memory.verdict import HEADROOM_BYTES
 from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
@@ -56,10 +57,16 @@ def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:
     fit = candidate.fit
     if fit.verdict is not Verdict.TIGHT or fit.margin is None or fit.need is None:
         return
+    if fit.margin <= fit.band:
+        why = f"within the error of the estimate (+-{gib(fit.band)})"
+    elif fit.margin < HEADROOM_BYTES:
+        why = f"{gib(fit.margin)} free, less than an upgrade of the engine may take"
+    else:
+        why = "; ".join(fit.reasons)
     yield Reason(
         "no-memory-headroom",
         Weight.WARN,
-        f"memory of {candidate} is tight: {'; '.join(fit.reasons)} (estimate +-{gib(fit.band)})",
+        f"{gib(fit.need)} of {gib(fit.need + fit.margin)} per GPU are needed on {candidate}, {why}",
         numbers={"marginGib": _gib(fit.margin), "bandGib": _gib(fit.band), **_budget(candidate)},
     )
 
