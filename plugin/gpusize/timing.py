@@ -3,9 +3,9 @@
 Two figures stand side by side. A *bound* takes every peak for granted: nothing is faster. An
 *estimate* takes the share of the peak that good engines reach. What lies between is not known.
 
-Sources of the shares: published decode and prefill rates of vLLM, SGLang and TensorRT-LLM (see
-docs/concepts), of the latencies: nccl#1259 (H100, NVSwitch), nccl#1530 and nccl#1439 (eight GPUs
-without peer access), sglang measurements of four ranks behind one PCIe switch.
+Sources of the shares: rates that Qwen (vLLM on A100, SGLang on H20) and TensorRT-LLM publish for
+decode and prefill. Of the latencies: NVIDIA/nccl issues 1259 (H100, NVSwitch), 1530 and 1439 (eight
+GPUs without peer access), haohervchb/sglang-V100 pull request 2 (four ranks behind a PCIe switch).
 """
 
 from __future__ import annotations
