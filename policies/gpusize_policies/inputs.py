@@ -23,6 +23,8 @@ LOCK = "gpusize.lock"
 """File of decisions that stay, beside a program."""
 DECLARATIONS = "gpusize.yaml"
 """File of declarations beside a program."""
+PROGRAM_KEY = "resources"
+"""Top-level key that tells a Pulumi YAML program from a file of declarations."""
 HINT = "workloads stand under the key `workloads`, by name; see `gpusize schema workload`"
 
 
@@ -50,16 +52,30 @@ def declarations(path: str) -> dict[str, Declaration]:
 
 def declared(document: Document) -> dict[str, Declaration]:
     """Find the workloads of a document; raises GpuSizeError with every problem, with places."""
+    raw = document.data
+    if isinstance(raw, Mapping) and PROGRAM_KEY in raw and "workloads" not in raw:
+        return _of_program(document)
     from gpusize.workload import parse_workloads
 
-    raw = document.data
     problem = _shape_problem(raw)
     if problem is not None:
         raise GpuSizeError([document.locate(problem)])
     workloads = parse_workloads(raw, document.file, document.places)
     return {
-        name: Declaration(workload, _subject(name, document))
+        name: Declaration(workload, _subject(name, f"workloads.{name}", document))
         for name, workload in workloads.items()
+    }
+
+
+def _of_program(document: Document) -> dict[str, Declaration]:
+    from gpusize_policies.programs import read_program
+
+    workloads, problems = read_program(document)
+    if problems:
+        raise GpuSizeError(document.locate(problem) for problem in problems)
+    return {
+        name: Declaration(workload, _subject(name, path, document))
+        for name, (path, workload) in workloads.items()
     }
 
 
@@ -137,8 +153,7 @@ def _read_lock(path: Path) -> Mapping[str, Entry]:
     return read_lock(path)
 
 
-def _subject(name: str, document: Document) -> Subject:
-    path = f"workloads.{name}"
+def _subject(name: str, path: str, document: Document) -> Subject:
     place = document.place(path)
     line, column = (place.line, place.column) if place else (None, None)
     return Subject(workload=name, file=document.file, path=path, line=line, column=column)
@@ -156,10 +171,6 @@ def _shape_problem(raw: object) -> Problem | None:
         return Problem("", "holds no workloads", HINT)
     if "workloads" in raw:
         return None
-    if "resources" in raw:
-        return Problem(
-            "resources", "is a Pulumi program", "run `pulumi preview`, or name its gpusize.yaml"
-        )
     if "kind" in raw:
         return Problem("kind", "is one workload without a name", HINT)
     return Problem("", "has no key `workloads`", HINT)

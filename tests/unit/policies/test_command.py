@@ -168,7 +168,7 @@ def test_problems_stand_in_the_json_report_too(run: Runner) -> None:
         ("5", "holds no workloads"),
         ("workload: {}", "has no key `workloads`"),
         ("kind: serving", "one workload without a name"),
-        ("resources: {}", "is a Pulumi program"),
+        ("resources: {}", "declares no GPU workload"),
     ],
 )
 def test_files_without_workloads_are_problems(run: Runner, text: str, says: str) -> None:
