@@ -55,7 +55,7 @@ def test_every_problem_of_every_workload_is_told_at_its_line() -> None:
 
 
 def test_an_escaped_interpolation_is_plain_text() -> None:
-    text = PROGRAM.replace("region: us-east-1", "region: us-east-1\n      tags: {note: "$${x}"}")
+    text = PROGRAM.replace("region: us-east-1", "region: us-east-1\n      tags: {note: '$${x}'}")
     assert declared(parse(text, "Pulumi.yaml"))["chat"].workload.tags == {"note": "$${x}"}
 
 
