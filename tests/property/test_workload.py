@@ -198,6 +198,25 @@ def test_a_dump_reads_as_itself(raw: dict[str, Any], by_alias: bool, mode: str) 
     assert parse_workload(workload.model_dump(mode=mode, by_alias=by_alias)) == workload
 
 
+@given(declarations())
+def test_pydantic_reads_the_same(raw: dict[str, Any]) -> None:
+    workload = parse_workload(raw)
+    assert type(workload).model_validate(raw) == workload
+
+
+@given(declarations(), st.sampled_from(KEYS), anything)
+def test_what_pydantic_refuses_is_not_read(raw: dict[str, Any], key: str, value: Any) -> None:
+    changed = {**camel(raw), to_camel(key): value}
+    try:
+        workload = parse_workload(changed)
+    except GpuSizeError:
+        return
+    kept = {name: item for name, item in changed.items() if item is not None}
+    again = type(workload).model_validate(workload.model_dump(exclude_unset=True))
+    assert again == workload
+    assert {to_camel(name) for name in workload.model_fields_set} <= kept.keys()
+
+
 @settings(max_examples=50)
 @given(declarations())
 def test_what_is_read_fits_the_schema(raw: dict[str, Any]) -> None:
