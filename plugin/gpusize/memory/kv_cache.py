@@ -96,9 +96,11 @@ def _latent(group: AttentionGroup, rank: Rank) -> Cost:
 
 
 def _indexed(group: AttentionGroup, rank: Rank) -> Cost:
-    """Latent attention with an index key for choosing tokens."""
-    cost = _latent(group, rank)
-    size = PACKED_LATENT_BYTES if rank.bits <= PACKED_BITS else cost.token_bytes
+    """Latent attention, or full heads, with an index key for choosing tokens."""
+    is_latent = rank.latent_width > 0
+    cost = _latent(group, rank) if is_latent else _full(group, rank)
+    is_packed = is_latent and rank.bits <= PACKED_BITS
+    size = PACKED_LATENT_BYTES if is_packed else cost.token_bytes
     index = group.index_dim or INDEX_DIM
     return cost._replace(token_bytes=size + index + INDEX_SCALE_BYTES)
 

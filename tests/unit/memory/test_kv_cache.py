@@ -39,6 +39,13 @@ def test_sparse_latent_attention_keeps_an_index_key_too(catalog, engine):
     assert packed.bytes_for(16) == 16 * 61 * (656 + 132)
 
 
+def test_sparse_attention_over_full_heads_keeps_them_and_an_index_key(catalog, engine):
+    architecture = architecture_of("MiniMaxAI/MiniMax-M3", catalog)
+    cache = kv_cache.build(architecture, engine("vllm", "0.19.0"), 4, 16, BATCHED)
+    heads = 60 * 2 * 128 * 2
+    assert heads * 16 < cache.bytes_for(16) <= (heads + 60 * 132) * 16
+
+
 def test_old_engines_cached_latent_attention_as_full_heads(catalog, engine):
     architecture = architecture_of("deepseek-ai/DeepSeek-V2", catalog)
     old = kv_cache.build(architecture, engine("vllm", "0.5.4"), 8, 16, BATCHED)
