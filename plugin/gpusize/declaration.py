@@ -12,21 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from gpusize.choice import Choice
 from gpusize.fields import FieldSpec, fields_of, specs_of
 from gpusize.plain import BAD, Plain, join, show, show_key
 from gpusize.relations import Given, relations_of
-from gpusize.suggest import Suggestions, listed
+from gpusize.suggest import Suggestions
 from gpusize.values import MISSING, Values, example_of
 from gpusize.vocabulary import Words, words_of
-from gpusize.workload import (
-    RESERVED_KINDS,
-    RESERVED_MODALITIES,
-    WORKLOAD_CLASSES,
-    Group,
-    Kind,
-    Modality,
-    Workload,
-)
+from gpusize.workload import Group, Workload
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
@@ -34,8 +27,6 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 100
 """Problems told at once; the rest is counted."""
-MAX_LISTED = 12
-"""Words that a message lists."""
 NAME_LENGTH = 63
 """Longest name of a workload: it ends in resource names and tags."""
 FILE_KEYS = ("workloads",)
@@ -113,7 +104,7 @@ class _Reader:
             return None
         before = self._plain.count
         self._plain.begin()
-        choice = _Choice(self, raw, path)
+        choice = Choice(self._plain, self._suggestions, raw, path)
         data = self._group(choice.cls, raw, path, choice)
         if not choice.certain:
             data["kind"], data["modality"] = choice.kind.value, choice.modality.value
@@ -125,18 +116,6 @@ class _Reader:
             return None
         made: Workload = workload
         return made
-
-    def choose_word(self, path: str, value: Any, allowed: Mapping[str, str], subject: str) -> None:
-        """Tell that a value is none of the allowed words."""
-        ids = list(dict.fromkeys(allowed.values()))
-        if len(ids) > MAX_LISTED:
-            ids = [*ids[:MAX_LISTED], f"{len(ids) - MAX_LISTED} more"]
-        fix = self._suggestions.fix(value, allowed, f"one of {listed(ids)}")
-        self._report(path, f"{show(value)} is not a known {subject}", fix)
-
-    def report(self, path: str, message: str, fix: str = "") -> None:
-        """Tell a problem."""
-        self._report(path, message, fix)
 
     def _report(self, path: str, message: str, fix: str = "") -> None:
         self._plain.report(path, message, fix)
@@ -158,7 +137,7 @@ class _Reader:
         return found
 
     def _group(
-        self, cls: type[Group], raw: Mapping[Any, Any], path: str, choice: _Choice | None = None
+        self, cls: type[Group], raw: Mapping[Any, Any], path: str, choice: Choice | None = None
     ) -> dict[str, Any]:
         """Plain data of a group by camelCase key; unknown keys are told and dropped."""
         data: dict[str, Any] = {}
@@ -192,8 +171,8 @@ class _Reader:
         known = self._known(field.words)
         if item.lower() in known:
             return known[item.lower()]
-        self.choose_word(path, item, known, field.words.subject)
-        return BAD
+        fix = self._suggestions.fix_word(item, known)
+        return self._plain.report(path, f"{show(item)} is not a known {field.words.subject}", fix)
 
     def _known(self, words: Words) -> dict[str, str]:
         """The words of a field and what they stand for, by the catalog."""
@@ -214,7 +193,7 @@ class _Reader:
         value = cls.expand(value)
         return self._group(cls, value, path) if isinstance(value, Mapping) else value
 
-    def _unknown_key(self, cls: type[Group], key: str, path: str, choice: _Choice | None) -> None:
+    def _unknown_key(self, cls: type[Group], key: str, path: str, choice: Choice | None) -> None:
         from gpusize.unknown_keys import explain_key
 
         if choice is not None and not choice.certain and choice.may_have(key):
@@ -239,68 +218,6 @@ class _Reader:
         for relation in relations_of(data):
             for problem in relation(given):
                 self._report(join(path, problem.path), problem.message, problem.fix)
-
-
-class _Choice:
-    """The class that a declaration is read as: the declared kind's, or the nearest one."""
-
-    def __init__(self, reader: _Reader, entries: Mapping[Any, Any], path: str) -> None:
-        self._entries = entries
-        kind = _word(entries.get("kind"))
-        modality = _word(entries.get("modality"))
-        modality = Modality.TEXT.value if modality is None else modality
-        self._is_reserved = kind in RESERVED_KINDS or modality in RESERVED_MODALITIES
-        cls = _class_of(kind, modality)
-        self.certain = cls is not None
-        if cls is None:
-            _tell(reader, kind, join(path, "kind"), Kind, RESERVED_KINDS)
-            _tell(reader, modality, join(path, "modality"), Modality, RESERVED_MODALITIES)
-        self.kind, self.modality, self.cls = self._nearest(kind, modality, cls)
-
-    def may_have(self, key: str) -> bool:
-        """Whether a key may belong to the kind that was meant."""
-        return self._is_reserved or any(key in fields_of(cls) for cls in WORKLOAD_CLASSES.values())
-
-    def _nearest(
-        self, kind: Any, modality: Any, cls: type[Workload] | None
-    ) -> tuple[Kind, Modality, type[Workload]]:
-        if cls is not None:
-            return Kind(kind), Modality(modality), cls
-        keys = {key for key in self._entries if isinstance(key, str)}
-
-        def score(item: tuple[tuple[Kind, Modality], type[Workload]]) -> tuple[int, int, int]:
-            (its_kind, its_modality), its_class = item
-            common = len(keys & fields_of(its_class).keys())
-            return its_kind == kind, its_modality == modality, common
-
-        (near_kind, near_modality), near = max(WORKLOAD_CLASSES.items(), key=score)
-        return near_kind, near_modality, near
-
-
-def _class_of(kind: Any, modality: Any) -> type[Workload] | None:
-    try:
-        return WORKLOAD_CLASSES.get((Kind(kind), Modality(modality)))
-    except ValueError:
-        return None
-
-
-def _word(value: Any) -> Any:
-    """The plain word of an enum member."""
-    return getattr(value, "value", value)
-
-
-def _tell(
-    reader: _Reader, word: Any, path: str, words: type[Kind] | type[Modality], later: Sequence[str]
-) -> None:
-    """Tell what is wrong with a kind or a modality, if anything is."""
-    allowed = [member.value for member in words]
-    subject = words.__name__.lower()
-    if word is None:
-        reader.report(path, MISSING, f"one of {listed(allowed)}")
-    elif word in later if isinstance(word, str) else False:
-        reader.report(path, f"{word} cannot be sized yet", f"one of {listed(allowed)}")
-    elif word not in allowed:
-        reader.choose_word(path, word, {member: member for member in allowed}, subject)
 
 
 def _is_name(name: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 MAX_SUGGESTIONS = 25
 """Words of one answer that are looked up; the search is quadratic in their length."""
+MAX_LISTED = 12
+"""Words that a message lists."""
 MAX_WORD = 40
 """Longest word that is looked up, characters."""
 CLOSE = 0.6
@@ -40,6 +42,13 @@ class Suggestions:
         nearest = self.nearest(word, known)
         parts = [f"did you mean {nearest}?"] if nearest else []
         return " ".join([*parts, otherwise]) if otherwise else "".join(parts)
+
+    def fix_word(self, word: object, known: Mapping[str, str]) -> str:
+        """A fix for a word that is none of those known, by what they stand for."""
+        ids = list(dict.fromkeys(known.values()))
+        if len(ids) > MAX_LISTED:
+            ids = [*ids[:MAX_LISTED], f"{len(ids) - MAX_LISTED} more"]
+        return self.fix(word, known, f"one of {listed(ids)}")
 
 
 def _fold(word: str) -> str:
