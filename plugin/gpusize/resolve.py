@@ -68,7 +68,9 @@ def resolve(
     ranked = sweep.decided()
     chosen = ranked[0].best if ranked else None
     candidate = chosen or _pinned_candidate(sweep)
-    accepted = chosen or (candidate if candidate and _is_acceptable(candidate) else None)
+    # Without pins nothing speaks against what was chosen, and there is no need to ask.
+    free = not is_pinned(workload)
+    accepted = candidate if candidate and (free or _is_acceptable(candidate)) else None
     plan = plan_of(accepted, ranked) if accepted else None
     return Resolution(
         workload_name=name,

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.candidate import Candidate, Study, gpu_of
-from gpusize.constraints import CONSTRAINTS, MONEY, OFFER, SILICON, Constraint
+from gpusize.constraints import CONSTRAINTS, MARKET, MONEY, OFFER, SILICON, Constraint, of_offer
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
 from gpusize.memory.result import Term, Verdict
@@ -28,7 +28,7 @@ UNKNOWN_SHARE = 99
 NEVER = 9
 """Rank of a latency that cannot be judged."""
 _MONEY = tuple(rule for name, rule in MONEY.items() if name != "idle-gpus-on-node")
-_OFFER = tuple(OFFER.values())
+_OFFER = (*OFFER.values(), *MARKET.values())
 _SILICON = tuple(SILICON.values())
 
 VERDICTS = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
@@ -78,6 +78,7 @@ class Search:
         """Read the pins of the workload."""
         self.study = study
         workload = study.workload
+        self.offer = tuple(of_offer(workload).values())
         self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep)
         self._silicon: dict[Silicon, Reason | None] = {}
         self._layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
@@ -149,7 +150,7 @@ class Search:
 
     def _judge(self, instance: InstanceType, nodes: int) -> Trial:
         tried = tuple(self.candidates(instance, nodes))
-        if not tried or first_block(tried[0], _OFFER) or not self._is_affordable(tried[0]):
+        if not tried or first_block(tried[0], self.offer) or not self._is_affordable(tried[0]):
             return Trial(instance, None, None, tried)
         feasible = [candidate for candidate in tried if self.feasible(candidate)]
         best = min(feasible, key=_layout_rank, default=None)
@@ -300,7 +301,7 @@ def smaller_node(candidate: Candidate) -> Candidate | None:
     for instance in _siblings(placement, study):
         for layout in search._layouts_of(instance, 1):
             other = Candidate(study, placement._replace(instance=instance, layout=layout))
-            if first_block(other, _OFFER) is None and search.feasible(other):
+            if first_block(other, search.offer) is None and search.feasible(other):
                 rank = rank_of(other)
                 if rank[0] <= served:
                     found.append((rank[1:], other))

@@ -23,6 +23,7 @@ from gpusize.constraints.reason import Reason, Weight
 
 if TYPE_CHECKING:
     from gpusize.candidate import Candidate
+    from gpusize.workload import Workload
 
 Constraint = Callable[["Candidate"], Iterator[Reason]]
 
@@ -41,10 +42,15 @@ OFFER: dict[str, Constraint] = {
     "market-not-sold": offering.market_not_sold,
     "architecture-mismatch": offering.architecture_mismatch,
     "host-memory-too-small": offering.host_memory_too_small,
+}
+"""Depend on the instance type, the region and the market."""
+
+MARKET: dict[str, Constraint] = {
     "spot-for-user-facing": billing.spot_for_user_facing,
     "on-demand-for-fault-tolerant-batch": billing.on_demand_for_fault_tolerant_batch,
 }
-"""Depend on the instance type, the region and the market."""
+"""Judge how the work is bought. A pinned market is a declaration: no type is rejected for it, else
+the search would flee to a type whose price is worse or not known."""
 
 SILICON: dict[str, Constraint] = {
     "cuda-required": precision.cuda_required,
@@ -81,15 +87,23 @@ MONEY: dict[str, Constraint] = {
 }
 """Need the price."""
 
-CONSTRAINTS: dict[str, Constraint] = {**DECLARATION, **OFFER, **SILICON, **MONEY}
+CONSTRAINTS: dict[str, Constraint] = {**DECLARATION, **OFFER, **MARKET, **SILICON, **MONEY}
+
+
+def of_offer(workload: Workload) -> dict[str, Constraint]:
+    """Return the constraints on type, region and market that may reject a choice."""
+    return {**OFFER, **MARKET} if workload.market is None else OFFER
+
 
 __all__ = [
     "CONSTRAINTS",
     "DECLARATION",
+    "MARKET",
     "MONEY",
     "OFFER",
     "SILICON",
     "Constraint",
     "Reason",
     "Weight",
+    "of_offer",
 ]
