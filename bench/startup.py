@@ -44,7 +44,8 @@ from pydantic import BaseModel
 from gpusize.workload import Serving
 
 def count(model):
-    parts = [p for f in model.model_fields.values() for p in (f.annotation, *get_args(f.annotation))]
+    types = [field.annotation for field in model.model_fields.values()]
+    parts = [part for one in types for part in (one, *get_args(one))]
     groups = [p for p in parts if isinstance(p, type) and issubclass(p, BaseModel)]
     return len(model.model_fields) + sum(map(count, groups))
 
