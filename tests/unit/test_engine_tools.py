@@ -306,14 +306,14 @@ def run_request(folder: Path, **more) -> language_pb2.RunRequest:
 
 def test_program_is_run_with_all_that_the_engine_told(tmp_path):
     (tmp_path / "__main__.py").touch()
-    request = run_request(tmp_path, dryRun=True, args=["--flag"], pwd="/work")
+    request = run_request(tmp_path, dryRun=True, args=["--flag"], pwd="/program")
 
     command = server.program_command(request, Interpreter("py"), "e:2")
 
     assert command[:3] == ["py", "-u", program.__file__]
     read = program.parse(command[3:])
     assert (read.monitor, read.engine, read.project, read.stack) == ("m:1", "e:2", "app", "dev")
-    assert (read.parallel, read.dry_run, read.pwd) == (8, "true", "/work")
+    assert (read.parallel, read.dry_run, read.pwd) == (8, "true", "/program")
     assert (read.program, read.arguments) == (str(tmp_path), ["--flag"])
 
 
