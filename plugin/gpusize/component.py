@@ -157,9 +157,12 @@ def is_deferred(value: object) -> bool:
 
 def read(name: str, args: object, around: Surroundings) -> tuple[Given, Workload]:
     """Tell the inputs apart and parse the declaration; raises `WorkloadError` with all problems."""
+    from gpusize_catalog.store import load
+
+    catalog = load(around.overlays)
     given, found = separate(args, is_deferred)
     try:
-        workload = parse_workload(given.declaration)
+        workload = parse_workload(given.declaration, catalog=catalog)
     except GpuSizeError as error:
         problems = combine(found, error.problems)
     else:

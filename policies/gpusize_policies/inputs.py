@@ -45,32 +45,35 @@ class Declaration(NamedTuple):
     subject: Subject
 
 
-def declarations(path: str) -> dict[str, Declaration]:
+def declarations(path: str, catalog: Catalog) -> dict[str, Declaration]:
     """Read the workloads of a YAML or JSON file; raises GpuSizeError with every problem."""
-    return declared(read(path))
+    return declared(read(path), catalog)
 
 
-def declared(document: Document) -> dict[str, Declaration]:
-    """Find the workloads of a document; raises GpuSizeError with every problem, with places."""
+def declared(document: Document, catalog: Catalog) -> dict[str, Declaration]:
+    """Find the workloads of a document; raises GpuSizeError with every problem, with places.
+
+    `catalog` has the formats and engines that may be named.
+    """
     raw = document.data
     if isinstance(raw, Mapping) and PROGRAM_KEY in raw and "workloads" not in raw:
-        return _of_program(document)
+        return _of_program(document, catalog)
     from gpusize.workload import parse_workloads
 
     problem = _shape_problem(raw)
     if problem is not None:
         raise GpuSizeError([document.locate(problem)])
-    workloads = parse_workloads(raw, document.file, document.places)
+    workloads = parse_workloads(raw, document.file, document.places, catalog)
     return {
         name: Declaration(workload, _subject(name, f"workloads.{name}", document))
         for name, workload in workloads.items()
     }
 
 
-def _of_program(document: Document) -> dict[str, Declaration]:
+def _of_program(document: Document, catalog: Catalog) -> dict[str, Declaration]:
     from gpusize_policies.programs import read_program
 
-    workloads, problems = read_program(document)
+    workloads, problems = read_program(document, catalog)
     if problems:
         raise GpuSizeError(document.locate(problem) for problem in problems)
     return {
@@ -107,7 +110,7 @@ def read_cases(files: Iterable[str], context: Context) -> tuple[list[Case], list
 
 def _read_file(file: str, context: Context) -> tuple[list[Case], tuple[Problem, ...]]:
     try:
-        return cases(declarations(file), context), ()
+        return cases(declarations(file, context.catalog), context), ()
     except GpuSizeError as error:
         return [], error.problems
 

@@ -13,6 +13,7 @@ from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
     from gpusize.workload import Workload
+    from gpusize_catalog.store import Catalog
     from gpusize_policies.documents import Document
 
 TOKEN = "gpusize:index:GpuWorkload"
@@ -20,7 +21,9 @@ SHORT_TOKEN = "gpusize:GpuWorkload"
 """The same type as Pulumi YAML lets it be shortened."""
 
 
-def read_program(document: Document) -> tuple[dict[str, tuple[str, Workload]], list[Problem]]:
+def read_program(
+    document: Document, catalog: Catalog
+) -> tuple[dict[str, tuple[str, Workload]], list[Problem]]:
     """Read each `GpuWorkload` as name -> (path of its properties, workload), and all problems."""
     resources = document.data["resources"]
     if not isinstance(resources, Mapping):
@@ -31,8 +34,8 @@ def read_program(document: Document) -> tuple[dict[str, tuple[str, Workload]], l
         if not isinstance(resource, Mapping) or resource.get("type") not in (TOKEN, SHORT_TOKEN):
             continue
         path = f"resources.{name}.properties"
-        workload, wrong = _read(resource.get("properties"), path)
-        problems += wrong
+        workload, wrong = _read(resource.get("properties"), catalog)
+        problems += (_below(path, problem) for problem in wrong)
         if workload is not None:
             found[str(name)] = (path, workload)
     if not found and not problems:
@@ -41,18 +44,18 @@ def read_program(document: Document) -> tuple[dict[str, tuple[str, Workload]], l
     return found, problems
 
 
-def _read(properties: object, path: str) -> tuple[Workload | None, list[Problem]]:
+def _read(properties: object, catalog: Catalog) -> tuple[Workload | None, tuple[Problem, ...]]:
     from gpusize.workload import parse_workload
 
     given, told = separate(properties if properties is not None else {}, _is_deferred)
     workload: Workload | None = None
     parsing: tuple[Problem, ...] = ()
     try:
-        workload = parse_workload(given.declaration)
+        workload = parse_workload(given.declaration, catalog=catalog)
     except GpuSizeError as error:
         parsing = error.problems
     problems = combine(told, parsing)
-    return (None if problems else workload), [_below(path, problem) for problem in problems]
+    return (None if problems else workload), problems
 
 
 def _below(path: str, problem: Problem) -> Problem:

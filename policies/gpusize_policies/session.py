@@ -24,6 +24,7 @@ from gpusize_policies.reading import EXTRACTORS, Props, Selection, Value, select
 if TYPE_CHECKING:
     from gpusize.lock import Entry
     from gpusize.workload import Workload
+    from gpusize_catalog.store import Catalog
     from gpusize_policies.settings import Settings
 
 COMPONENT = "gpusize:index:GpuWorkload"
@@ -110,7 +111,7 @@ class Session:
         if self.file is None:
             return {}, ()
         try:
-            found = declarations(str(self.file))
+            found = declarations(str(self.file), self.context.catalog)
         except GpuSizeError as error:
             return {}, error.problems
         return {name: Declared(one.workload, None, key=FILED) for name, one in found.items()}, ()
@@ -127,12 +128,11 @@ class Session:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the files beside the program and the catalog's overlays."""
-        found = (*self._file[1], *self._lock[1])
         try:
-            _ = self.context  # overlays are read at once, whoever asks
-            return (*found, *self._unknown_models())
+            _ = self.context  # without a catalog the declarations cannot be read
         except GpuSizeError as error:
-            return (*error.problems, *found)
+            return (*error.problems, *self._lock[1])
+        return (*self._file[1], *self._lock[1], *self._unknown_models())
 
     def _unknown_models(self) -> Iterator[Problem]:
         """Say which models of the file nobody knows: what refers to them cannot be judged."""
@@ -190,7 +190,7 @@ class Session:
         whole = plain(seen.props)
         key = json.dumps(whole, sort_keys=True, default=repr)
         if key not in self._read:
-            self._read[key] = _declared(whole)
+            self._read[key] = _declared(whole, self.context.catalog)
         return self._read[key]._replace(urn=seen.urn, key=key)
 
     def _plain(self, seen: Seen, stack: Mapping[str, Seen]) -> tuple[Finding, ...] | None:
@@ -320,7 +320,7 @@ def _says(value: Value) -> bool:
     return value.known and value.value is not None
 
 
-def _declared(whole: Mapping[str, Any]) -> Declared:
+def _declared(whole: Mapping[str, Any], catalog: Catalog) -> Declared:
     """Read a component: its inputs are the declaration, its outputs hold one."""
     from gpusize.workload import parse_workload
 
@@ -329,7 +329,7 @@ def _declared(whole: Mapping[str, Any]) -> Declared:
     decision = whole if isinstance(inner, dict) else whole.get("decision")
     decided = _decided(decision) if isinstance(decision, dict) else None
     try:
-        return Declared(parse_workload(raw), decided)
+        return Declared(parse_workload(raw, catalog=catalog), decided)
     except GpuSizeError as error:
         # A component of another version may know fields that are unknown here.
         return Declared(None, None, f"the declaration is not readable: {error.problems[0]}")

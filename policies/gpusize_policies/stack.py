@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import datetime
 
     from gpusize.lock import Entry
+    from gpusize_catalog.store import Catalog
     from gpusize_policies.documents import Document
 
 COMPONENT = "gpusize:index:GpuWorkload"
@@ -24,12 +25,12 @@ def is_export(data: object) -> bool:
     return isinstance(data, Mapping) and isinstance(data.get("deployment"), Mapping)
 
 
-def entries(document: Document, today: datetime.date) -> dict[str, Entry]:
+def entries(document: Document, today: datetime.date, catalog: Catalog) -> dict[str, Entry]:
     """Return the decision of each component by its name; raises GpuSizeError with all problems."""
     found: dict[str, Entry] = {}
     problems: list[Problem] = []
     for component in _components(document.data):
-        entry, wrong = _read(component, today)
+        entry, wrong = _read(component, today, catalog)
         problems += wrong
         if entry is not None:
             found[component.name] = entry
@@ -48,9 +49,11 @@ class _Component(NamedTuple):
     outputs: Mapping[str, Any]
 
 
-def _read(component: _Component, today: datetime.date) -> tuple[Entry | None, list[Problem]]:
+def _read(
+    component: _Component, today: datetime.date, catalog: Catalog
+) -> tuple[Entry | None, list[Problem]]:
     try:
-        return _entry(component.outputs, today), []
+        return _entry(component.outputs, today, catalog), []
     except GpuSizeError as error:
         path, name = component.path, component.name
         return None, [_placed(problem, path, name) for problem in error.problems]
@@ -67,14 +70,14 @@ def _components(data: Mapping[str, Any]) -> Iterator[_Component]:
         yield _Component(path, name, outputs if isinstance(outputs, Mapping) else {})
 
 
-def _entry(outputs: Mapping[str, Any], today: datetime.date) -> Entry:
+def _entry(outputs: Mapping[str, Any], today: datetime.date, catalog: Catalog) -> Entry:
     from gpusize.lock import Entry, digest_of
     from gpusize.workload import parse_workload
 
     layout = outputs.get("layout")
     if not isinstance(outputs.get("instanceType"), str) or not isinstance(layout, Mapping):
         raise GpuSizeError([Problem("", "holds no decision", "deploy a plan that fits first")])
-    workload = parse_workload(outputs.get("declaration"))
+    workload = parse_workload(outputs.get("declaration"), catalog=catalog)
     hourly = outputs.get("hourlyCost")
     return Entry(
         declaration=digest_of(workload),

@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
     before = read_lock(path)
     document = read(options.file, MAX_BYTES)
     if is_export(document.data):
-        found = entries(document, context.today)
+        found = entries(document, context.today, context.catalog)
     else:
         found, hopeless = _decided(document, context)
         if hopeless:
@@ -71,7 +71,8 @@ def _decided(document: Document, context: Context) -> tuple[dict[str, Entry], li
 
     found: dict[str, Entry] = {}
     hopeless: list[Problem] = []
-    for case in cases(declared(document), context._replace(use_lock=False)):
+    workloads = declared(document, context.catalog)
+    for case in cases(workloads, context._replace(use_lock=False)):
         entry = entry_of(case.resolution) if case.resolution else None
         if entry is None:
             problem = Problem(

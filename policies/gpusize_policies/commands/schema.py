@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from gpusize_policies.commands.emit import emit
-from gpusize_policies.commands.options import Parser
+from gpusize_policies.commands.options import Parser, add_catalog
 
 EXAMPLES = """\
   gpusize schema workload > workload.schema.json
@@ -14,19 +14,20 @@ EXAMPLES = """\
 """
 
 
-def _workload() -> dict[str, Any]:
-    from gpusize.workload import workload_schema
+def _workload(options: Namespace) -> dict[str, Any]:
+    from gpusize.workload_schema import schema
+    from gpusize_policies.commands.session import load_catalog
 
-    return workload_schema()
+    return schema(load_catalog(options))
 
 
-def _settings() -> dict[str, Any]:
+def _settings(_options: Namespace) -> dict[str, Any]:
     from gpusize_policies.settings_file import schema
 
     return schema()
 
 
-def _report() -> dict[str, Any]:
+def _report(_options: Namespace) -> dict[str, Any]:
     from gpusize_policies.output.schema import schema
 
     return schema()
@@ -44,6 +45,7 @@ def parser() -> Parser:
         EXAMPLES,
     )
     made.add_argument("what", choices=tuple(SCHEMAS), help="which schema")
+    add_catalog(made)
     made.add_argument("--output", metavar="FILE", help="write to a file (default: print)")
     return made
 
@@ -52,5 +54,5 @@ def run(options: Namespace) -> int:
     """Print the schema."""
     import json
 
-    emit(json.dumps(SCHEMAS[options.what](), indent=2) + "\n", options.output)
+    emit(json.dumps(SCHEMAS[options.what](options), indent=2) + "\n", options.output)
     return 0

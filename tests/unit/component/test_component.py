@@ -11,6 +11,7 @@ import pytest
 from pulumi.runtime.proto import engine_pb2
 
 from gpusize.component import GpuWorkload, WorkloadError
+from tests import own_catalog
 
 CHAT = {
     "kind": "serving",
@@ -367,3 +368,10 @@ def test_version_of_a_template_is_a_number_in_a_text(latest, version):
 def test_annotations_of_the_component_are_real_objects():
     source = Path(GpuWorkload.__init__.__code__.co_filename).read_text(encoding="utf-8")
     assert "from __future__ import annotations" not in source
+
+
+def test_what_only_an_overlay_knows_can_be_declared(folder):
+    own_catalog.write(folder / "ours")
+    _, said, outputs = run(own_catalog.DECLARED, config={"gpusize:catalog": "ours"})
+    assert outputs["instance_type"] == own_catalog.INSTANCE
+    assert said == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpusize_catalog.problems import GpuSizeError
+from gpusize_catalog.store import load
 from gpusize_policies.documents import parse
 from gpusize_policies.inputs import declared
 
@@ -29,12 +30,12 @@ resources:
 
 def problems_of(text: str) -> dict[str, tuple[int | None, str]]:
     with pytest.raises(GpuSizeError) as caught:
-        declared(parse(text, "Pulumi.yaml"))
+        declared(parse(text, "Pulumi.yaml"), load())
     return {p.path: (p.line, f"{p.message} {p.fix}") for p in caught.value.problems}
 
 
 def test_the_workloads_of_a_program_are_found_with_their_places() -> None:
-    found = declared(parse(PROGRAM, "Pulumi.yaml"))
+    found = declared(parse(PROGRAM, "Pulumi.yaml"), load())
     assert list(found) == ["chat"]
     assert found["chat"].workload.context_length == 8192
     assert found["chat"].subject.path == "resources.chat.properties"
@@ -42,7 +43,7 @@ def test_the_workloads_of_a_program_are_found_with_their_places() -> None:
 
 
 def test_the_short_type_is_the_same_type() -> None:
-    assert declared(parse(PROGRAM.replace("gpusize:index:", "gpusize:"), "Pulumi.yaml"))
+    assert declared(parse(PROGRAM.replace("gpusize:index:", "gpusize:"), "Pulumi.yaml"), load())
 
 
 def test_every_problem_of_every_workload_is_told_at_its_line() -> None:
@@ -56,7 +57,7 @@ def test_every_problem_of_every_workload_is_told_at_its_line() -> None:
 
 def test_an_escaped_interpolation_is_plain_text() -> None:
     text = PROGRAM.replace("region: us-east-1", "region: us-east-1\n      tags: {note: '$${x}'}")
-    assert declared(parse(text, "Pulumi.yaml"))["chat"].workload.tags == {"note": "$${x}"}
+    assert declared(parse(text, "Pulumi.yaml"), load())["chat"].workload.tags == {"note": "$${x}"}
 
 
 def test_a_function_call_in_a_sizing_field_is_a_problem() -> None:
