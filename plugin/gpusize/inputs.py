@@ -189,8 +189,6 @@ def _misspelt(declaration: dict[str, object]) -> Iterator[Problem]:
 
 
 def _nearest(name: str) -> str:
-    from difflib import get_close_matches
+    from gpusize_catalog.spelling import close_words
 
-    lower = {known.lower(): known for known in (*WIRING, *SWITCHES)}
-    found = get_close_matches(name.lower(), lower, n=1, cutoff=CLOSE_ENOUGH)
-    return lower[found[0]] if found else ""
+    return "".join(close_words(name, (*WIRING, *SWITCHES), most=1, closeness=CLOSE_ENOUGH))

@@ -10,8 +10,6 @@ MAX_LISTED = 12
 """Words that a message lists."""
 MAX_WORD = 40
 """Longest word that is looked up, characters."""
-CLOSE = 0.6
-"""Similarity, 0 to 1, from which a word is suggested."""
 
 
 def listed(words: Sequence[str]) -> str:
@@ -30,12 +28,11 @@ class Suggestions:
         """The known word that is nearest, `None` when none is near."""
         if not isinstance(word, str) or not 0 < len(word) <= MAX_WORD or self._left <= 0:
             return None
-        from difflib import get_close_matches
+        from gpusize_catalog.spelling import close_words
 
         self._left -= 1
         folded = {_fold(item): item for item in known}
-        matches = get_close_matches(_fold(word), folded, n=1, cutoff=CLOSE)
-        return folded[matches[0]] if matches else None
+        return next((folded[close] for close in close_words(_fold(word), folded, most=1)), None)
 
     def fix(self, word: object, known: Iterable[str], otherwise: str = "") -> str:
         """A fix that names the nearest word, and what else there is."""

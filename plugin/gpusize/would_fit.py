@@ -115,10 +115,10 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
     """The first region that has a plan: the same continent first, then by name."""
     here = study.workload.region
     if study.region is None:
-        from difflib import get_close_matches
+        from gpusize_catalog.spelling import did_you_mean
 
-        close = tuple(get_close_matches(here, study.catalog.regions(), n=2))
-        yield f"the region is not in the catalog{_meant(close)}"
+        meant = did_you_mean(here, study.catalog.regions(), most=2)
+        yield f"the region is not in the catalog{meant and ': '}{meant}"
     near = here.split("-")[0]
     others = [region for region in study.catalog.regions() if region != here]
     others.sort(key=lambda region: (region.split("-")[0] != near, region))
@@ -127,10 +127,6 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         if plan:
             yield f"region {region}: {_describe(plan)}"
             return
-
-
-def _meant(close: tuple[str, ...]) -> str:
-    return f": did you mean {' or '.join(close)}?" if close else ""
 
 
 def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001

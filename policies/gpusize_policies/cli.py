@@ -101,13 +101,13 @@ def help_text() -> str:
 
 
 def _unknown(word: str) -> int:
-    from difflib import get_close_matches
+    from gpusize_catalog.spelling import close_words
 
     shown = "".join(char if char.isprintable() else "?" for char in word[:40])
     if word.startswith("-"):
         hint = "options stand after the command: `gpusize check --help`"
     else:
-        close = get_close_matches(word.lower(), COMMANDS, n=1)
+        close = close_words(word, COMMANDS, most=1)
         hint = f"did you mean `gpusize {close[0]}`?" if close else "`gpusize --help` lists them"
     kind = "option" if word.startswith("-") else "command"
     print(f"gpusize: no such {kind}: {shown} ({hint})", file=sys.stderr)

@@ -46,8 +46,6 @@ def find(word: str) -> Rule | None:
 
 def suggest(word: str) -> tuple[str, ...]:
     """Return at most three codes or names that are spelt much alike."""
-    from difflib import get_close_matches
+    from gpusize_catalog.spelling import close_words
 
-    names = [item.name for item in RULES] + [item.code for item in RULES]
-    pool = {name.lower(): name for name in names}
-    return tuple(pool[hit] for hit in get_close_matches(word.lower(), pool, n=3))
+    return close_words(word, [item.name for item in RULES] + [item.code for item in RULES])

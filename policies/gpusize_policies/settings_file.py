@@ -242,11 +242,9 @@ def _camel(name: str) -> str:
 
 
 def _mean(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
-    from difflib import get_close_matches
+    from gpusize_catalog.spelling import did_you_mean
 
-    lower = {name.lower(): name for name in known}
-    close = get_close_matches(word.lower(), lower, n=1)
-    return f"did you mean {lower[close[0]]}?" if close else f"known are {', '.join(known)}"
+    return did_you_mean(word, known, most=1) or f"known are {', '.join(known)}"
 
 
 def _word_schema(words: Any, text: str) -> Callable[[], dict[str, Any]]:

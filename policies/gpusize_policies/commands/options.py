@@ -45,9 +45,9 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def _close(self, word: str) -> str:
-        from difflib import get_close_matches
+        from gpusize_catalog.spelling import close_words
 
-        return next(iter(get_close_matches(word, self._option_string_actions, n=1)), "")
+        return "".join(close_words(word, self._option_string_actions, most=1))
 
 
 def add_input(parser: Parser, many: bool = True) -> None:
