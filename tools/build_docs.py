@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from gpusize import settings as thresholds
-from gpusize.workload import to_camel
+from gpusize.names import to_camel
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies import settings_file
 from gpusize_policies.cli import COMMANDS, help_text

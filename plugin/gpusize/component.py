@@ -15,6 +15,7 @@ from gpusize import launch
 from gpusize.args import DeclarationArgs
 from gpusize.decision import Decision, Surroundings, decide, model_problems, surroundings
 from gpusize.inputs import Given, combine, separate
+from gpusize.names import to_snake
 from gpusize.project import project_folder
 from gpusize.schema import ANSWERS, COMPONENT, PACKAGE
 from gpusize.workload import Workload, parse_workload
@@ -106,7 +107,7 @@ class GpuWorkload(pulumi.ComponentResource):
         self.state: dict[str, Any] = {**answers, **self._make(decision, given)}
         """What the component answers, camelCase, as the schema has it."""
         for field in ANSWERS:
-            setattr(self, _snake(field), pulumi.Output.from_input(answers.get(field)))
+            setattr(self, to_snake(field), pulumi.Output.from_input(answers.get(field)))
         # At the end of a run policies see outputs alone, so the declaration stands there too.
         self.register_outputs({**self.state, "declaration": declared})
 
@@ -224,7 +225,3 @@ def _aws_version() -> str:
     except PackageNotFoundError:
         return AWS_VERSION
     return installed if installed.startswith(AWS_MAJOR) else AWS_VERSION
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpusize.memory.result import Assumption
-from gpusize.workload import Workload, to_camel
+from gpusize.names import path_to_camel
+from gpusize.workload import Workload
 
 
 class Default(NamedTuple):
@@ -43,7 +44,7 @@ def _in_force(workload: Workload) -> Iterator[Assumption]:
     for default in DEFAULTS:
         value = _value_left_out(workload, default.path)
         if value is not None:
-            yield Assumption(_camel(default.path), _text(value), default.why)
+            yield Assumption(path_to_camel(default.path), _text(value), default.why)
     if workload.interruption_tolerance is None:
         why = f"usual for {workload.kind.value}"
         yield Assumption("interruptionTolerance", workload.tolerance.value, why)
@@ -59,10 +60,6 @@ def _value_left_out(workload: Workload, path: str) -> Any:
         is_declared = is_declared and name in value.model_fields_set
         value = getattr(value, name)
     return None if is_declared else value
-
-
-def _camel(path: str) -> str:
-    return ".".join(to_camel(part) for part in path.split("."))
 
 
 def _text(value: Any) -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_orig
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from gpusize.names import to_camel
 from gpusize.vocabulary import Words
-from gpusize.workload import Group, to_camel
+from gpusize.workload import Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,8 @@ from pulumi.provider.provider import CheckFailure, InvokeResult
 from gpusize import __version__
 from gpusize.component import GpuWorkload, WorkloadError, is_deferred, read
 from gpusize.decision import Surroundings, decide, surroundings
-from gpusize.inputs import SWITCHES, WIRING, camel, deferred
+from gpusize.inputs import SWITCHES, WIRING, deferred
+from gpusize.names import to_camel
 from gpusize.project import project_folder
 from gpusize.schema import COMPONENT, QUESTION, RESOLVE, SCHEMA_FILE
 from gpusize_catalog.problems import GpuSizeError, Problem
@@ -51,7 +52,7 @@ class Host(Provider):
         """Answer the function `resolve`; problems of its arguments are check failures."""
         if token != RESOLVE:
             return InvokeResult({}, [CheckFailure("", f"unknown function {token}")])
-        question = {key: value for key, value in args.items() if camel(key) in QUESTION}
+        question = {key: value for key, value in args.items() if to_camel(key) in QUESTION}
         others = {key: value for key, value in args.items() if key not in question}
         try:
             return InvokeResult(_resolve(question, others))
@@ -68,7 +69,7 @@ def _resolve(question: Mapping[str, Any], declaration: Mapping[str, Any]) -> dic
     problems += [
         Problem(key, "belongs to the component, the function makes nothing", "leave it out")
         for key in declaration
-        if camel(key) in WIRING or camel(key) in SWITCHES
+        if to_camel(key) in WIRING or to_camel(key) in SWITCHES
     ]
     if problems:
         raise GpuSizeError(problems)

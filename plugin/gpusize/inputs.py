@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize.names import to_camel
+from gpusize_catalog.problems import Problem
 
 IsDeferred = Callable[[object], bool]
 """Tells a value that only the engine knows, or that must stay secret."""
@@ -70,7 +71,7 @@ def separate(raw: object, is_deferred: IsDeferred) -> tuple[Given, tuple[Problem
     declaration: dict[str, object] = {}
     others: dict[str, object] = {}
     for key, value in raw.items():
-        name = camel(str(key))
+        name = to_camel(str(key))
         target = others if name in WIRING or name in SWITCHES else declaration
         if target is others and name in others:
             problems.append(Problem(name, "is given twice", "keep one spelling"))
@@ -92,7 +93,7 @@ def deferred(raw: Mapping[Any, object], is_deferred: IsDeferred) -> tuple[str, .
     return tuple(
         path
         for key, value in raw.items()
-        if (name := camel(str(key))) not in WIRING
+        if (name := to_camel(str(key))) not in WIRING
         for path in _deferred_paths(name, value, is_deferred)
     )
 
@@ -101,18 +102,6 @@ def combine(found: Sequence[Problem], parsing: Sequence[Problem]) -> tuple[Probl
     """Join both kinds of problems, without those that only follow from a value left out."""
     told = {problem.path for problem in found}
     return (*found, *(problem for problem in parsing if not _follows(problem.path, told)))
-
-
-def require(problems: Sequence[Problem]) -> None:
-    """Raise when there is any problem."""
-    if problems:
-        raise GpuSizeError(problems)
-
-
-def camel(name: str) -> str:
-    """Write a snake_case name in camelCase; other names stay as they are."""
-    head, *tail = name.split("_")
-    return head + "".join(part[:1].upper() + part[1:] for part in tail)
 
 
 _LEFT_OUT = object()
@@ -136,7 +125,7 @@ def _deferred_paths(path: str, value: object, is_deferred: IsDeferred) -> Iterat
         yield path
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _deferred_paths(f"{path}.{camel(str(key))}", item, is_deferred)
+            yield from _deferred_paths(f"{path}.{to_camel(str(key))}", item, is_deferred)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from _deferred_paths(f"{path}[{index}]", item, is_deferred)
@@ -180,9 +169,9 @@ def _misspelt(declaration: dict[str, object]) -> Iterator[Problem]:
 
     known = {name for kind in WORKLOAD_CLASSES.values() for name in kind.model_fields}
     for key in tuple(declaration):
-        if key in known or camel(key) in {camel(name) for name in known}:
+        if key in known or to_camel(key) in {to_camel(name) for name in known}:
             continue
-        near = _nearest(camel(key))
+        near = _nearest(to_camel(key))
         if near:
             del declaration[key]
             yield Problem(key, "unknown field", f"did you mean `{near}`?")

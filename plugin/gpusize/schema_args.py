@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gpusize.names import to_snake
+
 ARGS_FILE = Path(__file__).with_name("args.py")
 HEAD = '''"""Arguments of a `GpuWorkload` in Python; written by `python -m gpusize.schema`."""
 
@@ -39,7 +41,7 @@ def _is_input_group(name: str, one: dict[str, Any]) -> bool:
 
 def _mapping(name: str, description: str, fields: dict[str, Any], types: dict[str, Any]) -> str:
     lines = [f"class {name}(TypedDict, total=False):", f'    """{description}"""', ""]
-    lines += (f"    {_snake(key)}: {_annotation(field, types)}" for key, field in fields.items())
+    lines += (f"    {to_snake(key)}: {_annotation(field, types)}" for key, field in fields.items())
     return "\n".join(lines) + "\n"
 
 
@@ -57,7 +59,3 @@ def _annotation(field: dict[str, Any], types: dict[str, Any]) -> str:
     if field["type"] == "object":
         return f"dict[str, {_annotation(field['additionalProperties'], types)}]"
     return PLAIN[field["type"]]
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from gpusize.names import to_camel
 from gpusize.vocabulary import (
     COMPUTE_PRECISIONS,
     ENGINES,
@@ -109,12 +110,6 @@ _SCHEDULE_KEYS = ("hoursPerDay", "hours_per_day", "daysPerWeek", "days_per_week"
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def to_camel(name: str) -> str:
-    """The name of a field in files and Pulumi inputs: `kv_cache_format` is `kvCacheFormat`."""
-    first, *rest = name.split("_")
-    return first + "".join([part.capitalize() for part in rest])
 
 
 class Group(BaseModel):

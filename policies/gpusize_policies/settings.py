@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.names import to_snake
 from gpusize_policies.finding import Severity
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Settings(NamedTuple):
         from gpusize.settings import ResolveSettings
 
         defaults = ResolveSettings()
-        given = {_snake(name): value for name, value in self.parameters.items()}
+        given = {to_snake(name): value for name, value in self.parameters.items()}
         fields: Any = {name: type(getattr(defaults, name))(given[name]) for name in given}
         return defaults._replace(**fields)
 
@@ -80,7 +81,3 @@ def schema() -> dict[str, Any]:
     from gpusize_policies.settings_file import schema as made
 
     return made()
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name)

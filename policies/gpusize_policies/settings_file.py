@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.names import to_camel
 from gpusize_policies.message import printable
 from gpusize_policies.settings import FILE_NAME, OFF, PRESETS, Settings
 
@@ -225,7 +226,7 @@ def parameters() -> Mapping[str, float]:
     from gpusize.settings import ResolveSettings
 
     return {
-        _camel(name): value
+        to_camel(name): value
         for name, value in _defaults(ResolveSettings())
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
@@ -234,11 +235,6 @@ def parameters() -> Mapping[str, float]:
 def _defaults(settings: Any) -> Iterator[tuple[str, Any]]:
     names: tuple[str, ...] = getattr(settings, "_fields", ())
     return ((name, getattr(settings, name)) for name in names)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def _mean(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:

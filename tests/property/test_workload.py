@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from gpusize.fields import fields_of
+from gpusize.names import to_camel
 from gpusize.plain import SHOWN
 from gpusize.versions import parse_version
 from gpusize.workload import (
@@ -19,7 +20,6 @@ from gpusize.workload import (
     WeightsLocation,
     parse_workload,
     parse_workloads,
-    to_camel,
     workload_schema,
 )
 from gpusize_catalog.problems import GpuSizeError, Problem

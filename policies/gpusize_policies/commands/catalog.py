@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpusize.names import to_camel
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.commands.emit import emit
 from gpusize_policies.commands.options import Parser, add_catalog, add_output
@@ -119,7 +120,7 @@ def _market(instance: str, region: str, catalog: Catalog) -> dict[str, Any]:
 
 
 def _plain(row: Any) -> dict[str, Any]:
-    return {_camel(name): _value(value) for name, value in row._asdict().items()}
+    return {to_camel(name): _value(value) for name, value in row._asdict().items()}
 
 
 def _value(value: Any) -> Any:
@@ -128,11 +129,6 @@ def _value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_value(item) for item in value]
     return getattr(value, "value", value)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def _close(word: str, catalog: Catalog) -> list[str]:

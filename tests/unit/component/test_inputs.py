@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusize.inputs import SWITCHES, WIRING, camel, combine, deferred, separate
+from gpusize.inputs import SWITCHES, WIRING, combine, deferred, separate
 from gpusize_catalog.problems import Problem
 
 
@@ -113,14 +113,6 @@ def test_problems_that_only_follow_are_left_out():
     found = [Problem("engine", "is an output")]
     parsing = [Problem("engine.name", "is missing"), Problem("engineer", "is not a field")]
     assert [problem.path for problem in combine(found, parsing)] == ["engine", "engineer"]
-
-
-@pytest.mark.parametrize(
-    ("name", "written"),
-    [("kv_cache_format", "kvCacheFormat"), ("kvCacheFormat", "kvCacheFormat"), ("tp", "tp")],
-)
-def test_names_in_camel_case(name, written):
-    assert camel(name) == written
 
 
 values = st.recursive(

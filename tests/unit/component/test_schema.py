@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpusize import __version__
-from gpusize.inputs import SWITCHES, WIRING, camel
+from gpusize.inputs import SWITCHES, WIRING
+from gpusize.names import to_camel
 from gpusize.schema import (
     ANSWERS,
     COMPONENT,
@@ -54,7 +55,7 @@ def test_argument_types_are_the_inputs(schema):
     from gpusize.component import GpuWorkloadArgs
 
     inputs = schema["resources"][COMPONENT]["inputProperties"]
-    assert {camel(name) for name in GpuWorkloadArgs.__annotations__} == set(inputs)
+    assert {to_camel(name) for name in GpuWorkloadArgs.__annotations__} == set(inputs)
 
 
 def test_version_is_the_distribution_s(schema):
