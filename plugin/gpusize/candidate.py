@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of
+from gpusize.wording import counted
 
 if TYPE_CHECKING:
     import datetime
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
 
 
-class Silicon(NamedTuple):
-    """What of a placement memory and time depend on: equal for all hosts of the same GPUs."""
+class Hardware(NamedTuple):
+    """What memory and time depend on beside the layout: equal for all hosts of the same GPUs."""
 
     gpu: str
     partition: float
@@ -40,7 +42,10 @@ class Silicon(NamedTuple):
     pcie: float | None
     p2p: bool | None
     network: float | None
-    layout: Layout
+
+
+Silicon = tuple[Hardware, Layout]
+"""Key under which fit and timing are shared."""
 
 
 class Saving(NamedTuple):
@@ -50,6 +55,25 @@ class Saving(NamedTuple):
     spot: float
     share: float
     date: str
+
+
+class Judged:
+    """What searches have found out about hardware, the same wherever and however it is bought."""
+
+    __slots__ = ("devices", "layouts", "nearest", "ways", "weights")
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.devices: dict[str, bool] = {}
+        """Whether nothing speaks against a GPU, by id."""
+        self.layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
+        """Layouts to try, by GPUs of a node, nodes, and whether stages may lie inside a node."""
+        self.weights: dict[Layout, int] = {}
+        """Bytes of weights of the fullest rank."""
+        self.ways: dict[Hardware, tuple[Layout, ...]] = {}
+        """Layouts that work, best first."""
+        self.nearest: dict[Hardware, Layout] = {}
+        """The layout that is nearest to working by its memory."""
 
 
 class Study:
@@ -76,11 +100,22 @@ class Study:
         self.resolved: Resolved = resolve_setup(inference(workload), self.architecture, catalog)
         self.setup = self.resolved.setup
         self.till = Till(catalog, workload.region, self.demand, workload.storage)
+        self.judged = Judged()
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
         self._timings: dict[Silicon, Timing] = {}
 
-    @cached_property
+    def bought(self, workload: Workload, settings: ResolveSettings) -> Study:
+        """The same work bought otherwise: all that is known of its memory and times stays.
+
+        `workload` may differ in region, zone and budget, `settings` in the number of nodes.
+        """
+        other = copy(self)
+        other.workload, other.settings = workload, settings
+        other.till = Till(self.catalog, workload.region, self.demand, workload.storage)
+        return other
+
+    @property
     def region(self) -> Region | None:
         """How the region's offerings are known."""
         return self.catalog.region(self.workload.region)
@@ -164,18 +199,20 @@ class Study:
 
         return smaller_node(candidate)
 
-    def fit(self, placement: Placement, key: Silicon) -> Fit:
+    def fit(self, placement: Placement, hardware: Hardware) -> Fit:
         """Memory of the placement, shared by hosts of the same GPUs."""
+        key = (hardware, placement.layout)
         found = self._fits.get(key)
         if found is None:
             found = self._fits[key] = self.sizing.fit(placement)
         return found
 
-    def timing(self, placement: Placement, key: Silicon) -> Timing:
+    def timing(self, placement: Placement, hardware: Hardware) -> Timing:
         """Times of the placement, shared likewise."""
+        key = (hardware, placement.layout)
         found = self._timings.get(key)
         if found is None:
-            fit = self.fit(placement, key)
+            fit = self.fit(placement, hardware)
             if not self.splits_tensors:
                 layout = placement.layout
                 stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
@@ -188,13 +225,15 @@ class Study:
 class Candidate:
     """One workload on one placement."""
 
-    __slots__ = ("_cost", "_fit", "_silicon", "_timing", "placement", "study")
+    __slots__ = ("_cost", "_fit", "_hardware", "_timing", "placement", "study")
 
-    def __init__(self, study: Study, placement: Placement) -> None:
+    def __init__(
+        self, study: Study, placement: Placement, hardware: Hardware | None = None
+    ) -> None:
         """Keep the two; nothing is computed yet."""
         self.study = study
         self.placement = placement
-        self._silicon: Silicon | None = None
+        self._hardware = hardware
         self._fit: Fit | None = None
         self._timing: Timing | None = None
         self._cost: Cost | None = None
@@ -253,12 +292,12 @@ class Candidate:
         return self.placement.gpu
 
     @property
-    def silicon(self) -> Silicon:
-        """Key under which fit and timing are shared."""
-        if self._silicon is None:
+    def hardware(self) -> Hardware:
+        """Key under which what does not depend on the host is shared."""
+        if self._hardware is None:
             placement = self.placement
             instance = placement.instance
-            self._silicon = Silicon(
+            self._hardware = Hardware(
                 placement.gpu.id,
                 instance.partition,
                 instance.gpus or 0,
@@ -267,22 +306,26 @@ class Candidate:
                 instance.pcie_bandwidth,
                 instance.p2p,
                 instance.network_gbps if placement.nodes > 1 else None,
-                placement.layout,
             )
-        return self._silicon
+        return self._hardware
+
+    def at(self, layout: Layout) -> Candidate:
+        """The same workload on the same hosts in another layout."""
+        placement = self.placement._replace(layout=layout)
+        return Candidate(self.study, placement, self.hardware)
 
     @property
     def fit(self) -> Fit:
         """Memory against the budget."""
         if self._fit is None:
-            self._fit = self.study.fit(self.placement, self.silicon)
+            self._fit = self.study.fit(self.placement, self.hardware)
         return self._fit
 
     @property
     def timing(self) -> Timing:
         """Seconds per token, prefill, and the share of communication."""
         if self._timing is None:
-            self._timing = self.study.timing(self.placement, self.silicon)
+            self._timing = self.study.timing(self.placement, self.hardware)
         return self._timing
 
     @property
@@ -300,8 +343,7 @@ class Candidate:
 
     def __str__(self) -> str:
         """Write type and GPU: `g6.xlarge (L4)`."""
-        nodes = f"{self.placement.nodes} x " if self.placement.nodes > 1 else ""
-        return f"{nodes}{self.instance.id} ({self.gpu.id})"
+        return f"{counted(self.placement.nodes, self.instance.id)} ({self.gpu.id})"
 
 
 UNKNOWN_GPU_FIELDS: dict[str, object] = {"cuda": False, "on_ec2": True, "usable_is_derived": False}

@@ -74,10 +74,12 @@ class Decision(NamedTuple):
     @property
     def _reasons(self) -> list[str]:
         if self.resolution.plan is None or self.plan is None:
+            from gpusize.wording import plan_in_words
+
             told = list(dict.fromkeys(reason.text for reason in self.objections))[:MOST_REASONS]
             changes = list(self.resolution.would_fit)
             if self.unpinned is not None:
-                changes.insert(0, f"without the pins {_short(self.unpinned)}")
+                changes.insert(0, f"without the pins {plan_in_words(self.unpinned)}")
             return [*told, *(f"would fit: {change}" for change in changes)]
         if self.kept is not None:
             return [f"kept since {self.kept.date} by the lock, catalog {self.kept.catalog_version}"]
@@ -194,14 +196,6 @@ def _with_fix(decision: Decision, around: Surroundings) -> Decision:
         return decision
     free = _resolve(decision.name, without_pins(decision.workload), around)
     return decision._replace(unpinned=free.plan)
-
-
-def _short(plan: Plan) -> str:
-    from gpusize_catalog.units import usd
-
-    price = "an unknown price" if plan.cost.hourly is None else f"{usd(plan.cost.hourly)}/h"
-    dated = f", price of {plan.cost.price_date}" if plan.cost.price_date else ""
-    return f"{plan.instance_type} ({plan.layout}) {plan.market.value} at {price}{dated}"
 
 
 def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:

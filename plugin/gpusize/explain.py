@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gpusize.wording import counted, price
 from gpusize_catalog.units import GIB, gib, usd
 
 if TYPE_CHECKING:
@@ -180,10 +181,9 @@ def _plan_lines(name: str, resolution: Resolution) -> Iterator[str]:
 
 
 def _headline(plan: Plan) -> str:
-    nodes = f"{plan.nodes} x " if plan.nodes > 1 else ""
-    price = "price unknown" if plan.cost.hourly is None else f"{usd(plan.cost.hourly)}/h"
+    what = counted(plan.nodes, plan.instance_type)
     gpus = f"{plan.gpus} x {plan.gpu}"
-    return f"{nodes}{plan.instance_type} ({gpus}, {plan.layout}) {plan.market.value}, {price}"
+    return f"{what} ({gpus}, {plan.layout}) {plan.market.value}, {price(plan.cost.hourly)}"
 
 
 def _memory_lines(fit: Fit) -> Iterator[str]:

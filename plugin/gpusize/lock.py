@@ -272,12 +272,15 @@ def _drift(resolution: Resolution, entry: Entry) -> list[Reason]:
 
 
 def _price_drift(entry: Entry, now: Entry, since: str) -> list[Reason]:
+    from gpusize.wording import price
+
     before, after = entry.usd_per_hour, now.usd_per_hour
     if before == after:
         return []
     if before and after is not None and abs(after / before - 1) < PRICE_CHANGE:
         return []
-    text = f"the price of {entry.instance_type} was {_price(before)}, {since}; now {_price(after)}"
+    was, now_is = price(before), price(after)
+    text = f"the price of {entry.instance_type} was {was}, {since}; now {now_is}"
     return [_told(text, {"lockedInstanceType": entry.instance_type, **_prices(entry, now)})]
 
 
@@ -300,17 +303,11 @@ def _decided(entry: Entry) -> tuple[object, ...]:
 
 def _what(entry: Entry) -> str:
     from gpusize.placement import Layout
+    from gpusize.wording import counted, price
 
     layout = Layout(entry.tp, entry.pp, entry.dp, entry.ep)
-    nodes = f"{entry.nodes} x " if entry.nodes > 1 else ""
-    price = _price(entry.usd_per_hour)
-    return f"{nodes}{entry.instance_type} ({layout}) {entry.market} at {price}"
-
-
-def _price(amount: float | None) -> str:
-    from gpusize_catalog.units import usd
-
-    return "an unknown price" if amount is None else f"{usd(amount)}/h"
+    what = counted(entry.nodes, entry.instance_type)
+    return f"{what} ({layout}) {entry.market} at {price(entry.usd_per_hour)}"
 
 
 def _prices(entry: Entry, now: Entry) -> dict[str, int | float | str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
+from gpusize.wording import price
 from gpusize.zones import standard_zones
 from gpusize_catalog.units import gib, usd
 
@@ -108,16 +109,15 @@ def _links(candidate: Candidate) -> Iterator[str]:
 
 def _choice(candidate: Candidate, ranked: Sequence[Trial]) -> str:
     cost = candidate.cost
-    price = "price unknown" if cost.hourly is None else f"{usd(cost.hourly)}/h"
-    dated = f", price of {cost.price_date}" if cost.price_date else ""
+    dated = price(cost.hourly, cost.price_date)
     if candidate.workload.instance_type is not None:
-        return f"{candidate.instance.id} is pinned ({price}{dated})"
+        return f"{candidate.instance.id} is pinned ({dated})"
     gpus = candidate.placement.gpus
     rivals = [trial for trial in ranked if trial.best and trial.best.placement.gpus == gpus]
     plural = "s" if gpus > 1 else ""
     if len(rivals) <= 1:
-        return f"the only type that does it with {gpus} GPU{plural} ({price}{dated})"
-    return f"best of {len(rivals)} types that do it with {gpus} GPU{plural} ({price}{dated})"
+        return f"the only type that does it with {gpus} GPU{plural} ({dated})"
+    return f"best of {len(rivals)} types that do it with {gpus} GPU{plural} ({dated})"
 
 
 def _market(candidate: Candidate) -> str:

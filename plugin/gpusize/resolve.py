@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from gpusize.candidate import Candidate, Study
@@ -14,13 +14,12 @@ from gpusize.search import (
     Search,
     Trial,
     badness,
-    nearness,
     rank_of,
     reasons_against,
     reasons_of,
 )
 from gpusize.settings import DEFAULTS, ResolveSettings
-from gpusize_catalog.units import usd
+from gpusize.wording import price
 
 if TYPE_CHECKING:
     import datetime
@@ -64,6 +63,12 @@ def resolve(
         architecture=architecture,
         base_dir=base_dir,
     )
+    return decide(study, name)
+
+
+def decide(study: Study, name: str = "") -> Resolution:
+    """Choose for a workload that was read into a study; see `resolve`."""
+    workload = study.workload
     sweep = Sweep(study)
     ranked = sweep.decided()
     chosen = ranked[0].best if ranked else None
@@ -78,9 +83,9 @@ def resolve(
         plan=plan,
         candidate=candidate,
         assumptions=_assumptions(study, candidate),
-        catalog=catalog,
+        catalog=study.catalog,
         gpusize_version=_version(),
-        today=today,
+        today=study.today,
         parts=Parts(
             partial(_runners_up, sweep, accepted),
             partial(_rejections, sweep, accepted),
@@ -147,6 +152,7 @@ class Sweep:
                 best = trial.key if best is None else min(best, trial.key)
         return _sorted(found or self._wider())
 
+    @cached_property
     def trials(self) -> list[Trial]:
         """Every type, tried alone; on several nodes where none works alone."""
         trials = [
@@ -157,24 +163,29 @@ class Sweep:
             trials = [wider.get(trial.instance.id, trial) for trial in trials]
         return sorted(trials, key=lambda trial: trial.instance.id)
 
+    @cached_property
     def ranked(self) -> list[Trial]:
         """Every type that works, best first."""
-        return _sorted([trial for trial in self.trials() if trial.best])
+        return _sorted([trial for trial in self.trials if trial.best])
+
+    def tried(self) -> list[Candidate]:
+        """Every layout of every type."""
+        return [candidate for trial in self.trials for candidate in self.search.tried(trial)]
 
     def _wider(self) -> list[Trial]:
         """Types whose node is too small, on as few nodes as do, where the fabric is made for it."""
         if self.study.workload.nodes_per_replica is not None:
             return []
         found = []
-        settings = self.study.settings
+        settings, search = self.study.settings, self.search
         for instance in self.types:
             if not instance.efa or (instance.network_gbps or 0.0) < settings.min_fabric_gbps:
                 continue
-            alone = self.search.trial(instance, self.search.nodes(instance))
-            if any(self.search.holds(candidate) for candidate in alone.tried):
+            fewest = search.nodes(instance)
+            if not search.may_span(instance) or search.holds(search.trial(instance, fewest)):
                 continue
-            for nodes in range(self.search.nodes(instance) + 1, settings.max_nodes + 1):
-                trial = self.search.trial(instance, nodes)
+            for nodes in range(fewest + 1, settings.max_nodes + 1):
+                trial = search.trial(instance, nodes)
                 if trial.best:
                     found.append(trial)
                     break
@@ -190,7 +201,7 @@ def _pinned_candidate(sweep: Sweep) -> Candidate | None:
     workload = sweep.study.workload
     if not is_pinned(workload):
         return None
-    tried = [candidate for trial in sweep.trials() for candidate in trial.tried]
+    tried = sweep.tried()
     if workload.instance_type is None:
         tried = [candidate for candidate in tried if candidate.gpu.cuda]
     return min(tried, key=badness, default=None)
@@ -219,8 +230,9 @@ def _version() -> str:
 
 def _runners_up(sweep: Sweep, chosen: Candidate | None) -> tuple[Plan, ...]:
     """The best of each other kind and number of GPUs."""
-    ranked = sweep.ranked()
-    return tuple(plan_of(trial.best, ranked) for trial in _others(sweep, chosen) if trial.best)
+    return tuple(
+        plan_of(trial.best, sweep.ranked) for trial in _others(sweep, chosen) if trial.best
+    )
 
 
 def _others(sweep: Sweep, chosen: Candidate | None) -> list[Trial]:
@@ -228,7 +240,7 @@ def _others(sweep: Sweep, chosen: Candidate | None) -> list[Trial]:
         return []
     seen = {_kind(chosen)}
     others = []
-    for trial in sweep.ranked():
+    for trial in sweep.ranked:
         if trial.best is not None and _kind(trial.best) not in seen:
             seen.add(_kind(trial.best))
             others.append(trial)
@@ -244,8 +256,12 @@ def _rejections(sweep: Sweep, chosen: Candidate | None) -> tuple[Rejection, ...]
     listed = {trial.instance.id for trial in _others(sweep, chosen)}
     if chosen is not None:
         listed.add(chosen.instance.id)
-    trials = sweep.trials()
-    found = [_rejection(trial, chosen) for trial in trials if trial.instance.id not in listed]
+    trials = sweep.trials
+    found = [
+        _rejection(sweep.search, trial, chosen)
+        for trial in trials
+        if trial.instance.id not in listed
+    ]
     workload = sweep.study.workload
     if workload.instance_type is not None and not trials:
         why = partial(_not_known, sweep.study)
@@ -253,12 +269,12 @@ def _rejections(sweep: Sweep, chosen: Candidate | None) -> tuple[Rejection, ...]
     return tuple(found)
 
 
-def _rejection(trial: Trial, chosen: Candidate | None) -> Rejection:
+def _rejection(search: Search, trial: Trial, chosen: Candidate | None) -> Rejection:
     if trial.best is not None and chosen is not None:
         placement = trial.best.placement
         why = partial(_outranked, trial.best, chosen)
         return Rejection(trial.instance.id, placement.layout, placement.market, why)
-    nearest = min(trial.tried, key=nearness, default=None)
+    nearest = search.nearest(trial)
     if nearest is None:
         return Rejection(trial.instance.id, None, None, partial(_no_layout, trial))
     placement = nearest.placement
@@ -291,7 +307,7 @@ def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
     """It works, and another works as well with less."""
     mine, best = other.placement, chosen.placement
     ours, theirs = rank_of(other), rank_of(chosen)
-    prices = [_price(candidate) for candidate in (other, chosen)]
+    prices = [price(candidate.cost.hourly) for candidate in (other, chosen)]
     if ours[0] > theirs[0]:
         text = f"{other} serves worse than {chosen}: {_pace(other)} against {_pace(chosen)}"
     elif mine.gpus > best.gpus:
@@ -310,11 +326,6 @@ def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
     return (Reason("outranked", Weight.ADVICE, text, numbers=numbers),)
 
 
-def _price(candidate: Candidate) -> str:
-    hourly = candidate.cost.hourly
-    return "an unknown price" if hourly is None else f"{usd(hourly)}/h"
-
-
 def _share(candidate: Candidate) -> str:
     share = candidate.timing.communication_share
     return "an unknown part" if share is None else f"{share:.0%}"
@@ -330,5 +341,4 @@ def _would_fit(sweep: Sweep, plan: Plan | None) -> tuple[str, ...]:
         return ()
     from gpusize.would_fit import would_fit
 
-    tried = [candidate for trial in sweep.trials() for candidate in trial.tried]
-    return would_fit(sweep.study, tried)
+    return would_fit(sweep.study, sweep.tried())

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from gpusize.candidate import Study
 from gpusize.memory.result import Verdict
-from gpusize_catalog.units import usd
+from gpusize.wording import plan_in_words
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate, Study
+    from gpusize.candidate import Candidate
     from gpusize.resolution import Plan
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
@@ -29,6 +30,8 @@ MS = 1e3
 SLOWER = 4
 """Beside the fastest target that is met, one so many times slower, for its price."""
 FIELD = "time_per_output_token_ms"
+PURCHASE = frozenset({"region", "zone", "budget"})
+"""Fields that change neither memory nor time."""
 
 
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
@@ -44,7 +47,7 @@ def _budget(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG
         return
     plan = _plan(study, budget=budget.model_copy(update=dict.fromkeys(type(budget).model_fields)))
     if plan:
-        yield f"a larger budget: {_describe(plan)}"
+        yield f"a larger budget: {plan_in_words(plan)}"
 
 
 def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
@@ -55,7 +58,7 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
             continue
         plan = _plan(study, weights_format=word)
         if plan and study.support(study.catalog.gpu(plan.gpu), word) == "native":
-            yield f"weightsFormat {word}: {_describe(plan)}"
+            yield f"weightsFormat {word}: {plan_in_words(plan)}"
 
 
 def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
@@ -65,7 +68,7 @@ def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG0
         return
     plan = _plan(study, kv_cache_format=SMALLER_CACHE)
     if plan:
-        yield f"kvCacheFormat {SMALLER_CACHE}: {_describe(plan)}"
+        yield f"kvCacheFormat {SMALLER_CACHE}: {plan_in_words(plan)}"
 
 
 def _context(study: Study, tried: list[Candidate]) -> Iterator[str]:
@@ -78,7 +81,7 @@ def _context(study: Study, tried: list[Candidate]) -> Iterator[str]:
             return
         plan = _plan(study, context_length=context)
         if plan:
-            yield f"contextLength {context}: {_describe(plan)}"
+            yield f"contextLength {context}: {plan_in_words(plan)}"
             return
         context = context * 3 // 4 // CONTEXT_STEP * CONTEXT_STEP
 
@@ -92,7 +95,8 @@ def _concurrency(study: Study, tried: list[Candidate]) -> Iterator[str]:
     plan = _plan(study, concurrency=held)
     if plan:
         replicas = -(-declared // held)
-        yield f"concurrency {held} on each of {replicas} replicas: {_describe(plan)} per replica"
+        each = f"{plan_in_words(plan)} per replica"
+        yield f"concurrency {held} on each of {replicas} replicas: {each}"
 
 
 def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:
@@ -108,7 +112,7 @@ def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:
     for reachable in (target, SLOWER * target):
         plan = _plan(study, latency=latency.model_copy(update={FIELD: float(reachable)}))
         if plan:
-            yield f"timePerOutputTokenMs {reachable}: {_describe(plan)}"
+            yield f"timePerOutputTokenMs {reachable}: {plan_in_words(plan)}"
 
 
 def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
@@ -125,7 +129,7 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
     for region in others[:REGION_TRIES]:
         plan = _plan(study, region=region, zone=None)
         if plan:
-            yield f"region {region}: {_describe(plan)}"
+            yield f"region {region}: {plan_in_words(plan)}"
             return
 
 
@@ -134,7 +138,7 @@ def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG0
         return
     plan = _plan(study, study.settings._replace(max_nodes=MORE_NODES))
     if plan:
-        yield f"{plan.nodes} nodes: {_describe(plan)}"
+        yield f"{plan.nodes} nodes: {plan_in_words(plan)}"
 
 
 Change = Callable[["Study", "list[Candidate]"], Iterator[str]]
@@ -152,25 +156,23 @@ CHANGES: tuple[Change, ...] = (
 
 def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
     """The plan of the changed declaration, where nothing speaks against it."""
-    from gpusize.resolve import resolve
+    from gpusize.resolve import decide
     from gpusize.search import blocks, reasons_of
 
     workload = study.workload.model_copy(update=changes) if changes else study.workload
-    resolution = resolve(
-        workload,
-        study.catalog,
-        today=study.today,
-        settings=settings or study.settings,
-        architecture=study.architecture,
-    )
+    limits = settings or study.settings
+    if changes.keys() <= PURCHASE:
+        changed = study.bought(workload, limits)
+    else:
+        changed = Study(
+            workload,
+            study.catalog,
+            today=study.today,
+            settings=limits,
+            architecture=study.architecture,
+        )
+    resolution = decide(changed)
     candidate = resolution.candidate
     if candidate is None or any(blocks(reason) for reason in reasons_of(candidate)):
         return None
     return resolution.plan
-
-
-def _describe(plan: Plan) -> str:
-    nodes = f"{plan.nodes} x " if plan.nodes > 1 else ""
-    price = "price unknown" if plan.cost.hourly is None else f"{usd(plan.cost.hourly)}/h"
-    dated = f", price of {plan.cost.price_date}" if plan.cost.price_date else ""
-    return f"{nodes}{plan.instance_type} ({plan.layout}) {plan.market.value} at {price}{dated}"

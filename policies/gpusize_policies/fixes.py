@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize.wording import plan_in_words
 from gpusize_policies.message import Remark
 
 if TYPE_CHECKING:
@@ -41,23 +42,11 @@ def remark(reason: Reason, plan: Plan | None, case: Case) -> Remark:
     if _is_judged(plan, case):
         return Remark(reason.text, (reason.fix,), numbers)
     if _only_market_differs(plan, case) and reason.fix:
-        return Remark(reason.text, (f"{reason.fix} ({describe(plan)})",), numbers)
+        return Remark(reason.text, (f"{reason.fix} ({plan_in_words(plan)})",), numbers)
     numbers["alternativeInstanceType"] = plan.instance_type
     if plan.cost.hourly is not None:
         numbers["alternativeUsdPerHour"] = round(plan.cost.hourly, 4)
-    return Remark(reason.text, (describe(plan), reason.fix), numbers)
-
-
-def describe(plan: Plan) -> str:
-    """Name a plan with its size, market and dated price."""
-    from gpusize_catalog.units import usd
-
-    nodes = f"{plan.nodes} x " if plan.nodes > 1 else ""
-    where = f"{nodes}{plan.instance_type} ({plan.layout}) {plan.market.value}"
-    if plan.cost.hourly is None:
-        return f"{where}, price unknown"
-    dated = f", price of {plan.cost.price_date}" if plan.cost.price_date else ""
-    return f"{where} at {usd(plan.cost.hourly)}/h{dated}"
+    return Remark(reason.text, (plan_in_words(plan), reason.fix), numbers)
 
 
 def _plan(resolution: Resolution | None) -> Plan | None:

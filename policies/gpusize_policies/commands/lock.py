@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusize.wording import counted
 from gpusize_catalog.problems import Problem
 from gpusize_policies.commands.emit import emit, tell, write_whole
 from gpusize_policies.commands.options import Parser, add_settings
@@ -88,8 +89,7 @@ def _line(name: str, entry: Entry, before: Entry | None) -> str:
     word = "kept" if before is None else "changed"
     if before is not None and _decision(before) == _decision(entry):
         word = "unchanged"
-    nodes = f"{entry.nodes} x " if entry.nodes > 1 else ""
-    return f"{name}: {word}, {nodes}{entry.instance_type} {entry.market}\n"
+    return f"{name}: {word}, {counted(entry.nodes, entry.instance_type)} {entry.market}\n"
 
 
 def _decision(entry: Entry) -> tuple[object, ...]:

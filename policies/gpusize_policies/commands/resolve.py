@@ -100,24 +100,24 @@ def _pinned(case: Case, resolution: Resolution) -> str:
 
 def _why_not(case: Case, resolution: Resolution) -> Iterator[str]:
     """Say what speaks against the pins, and what would do."""
-    from gpusize_policies.fixes import describe
+    from gpusize.wording import plan_in_words
 
     for rejection in resolution.rejections if resolution.candidate else ():
         yield from (f"  {reason.text}" for reason in rejection.reasons)
     yield from (f"  would fit: {hope}" for hope in resolution.would_fit)
     if case.cheapest is not None:
-        yield f"  without the pins: {describe(case.cheapest)}"
+        yield f"  without the pins: {plan_in_words(case.cheapest)}"
 
 
 def _short(case: Case) -> str:
-    from gpusize_policies.fixes import describe
+    from gpusize.wording import plan_in_words
 
     resolution = case.resolution
     if resolution is None:
         return f"{case.name}: not resolved"
     if resolution.plan is None:
         return "\n".join([f"{case.name}: no plan", *_why_not(case, resolution)])
-    lines = [f"{case.name}: {describe(resolution.plan)}"]
+    lines = [f"{case.name}: {plan_in_words(resolution.plan)}"]
     lines += [f"  {reason}" for reason in resolution.plan.reasons]
-    lines += [f"  next best: {describe(plan)}" for plan in resolution.runners_up]
+    lines += [f"  next best: {plan_in_words(plan)}" for plan in resolution.runners_up]
     return "\n".join(lines)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize.wording import plan_in_words
 from gpusize_policies.finding import Finding, Severity
-from gpusize_policies.fixes import describe
 
 if TYPE_CHECKING:
     from gpusize_policies.finding import Subject
@@ -56,7 +56,7 @@ def _decision(judged: Judged) -> str:
         return "none"
     plan = resolution.plan
     monthly = plan.cost.monthly
-    return describe(plan) + (f", {_usd(monthly)} a month" if monthly is not None else "")
+    return plan_in_words(plan) + (f", {_usd(monthly)} a month" if monthly is not None else "")
 
 
 def _usd(amount: float) -> str:

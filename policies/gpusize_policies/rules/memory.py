@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize.wording import plan_in_words
 from gpusize_policies.finding import Severity
-from gpusize_policies.fixes import describe, plain, wrapped
+from gpusize_policies.fixes import plain, wrapped
 from gpusize_policies.message import Remark
 from gpusize_policies.rule import Needs, Waivable, rule
 
@@ -58,7 +59,7 @@ def no_plan_fits(case: Case) -> Iterator[Remark]:
         return
     why = _why_not(resolution)
     text = f"no plan in {region} satisfies the pins{': ' if why else ''}{why}"
-    yield Remark(text, (f"without the pins: {describe(case.cheapest)}",), tried)
+    yield Remark(text, (f"without the pins: {plan_in_words(case.cheapest)}",), tried)
 
 
 def _most_common(resolution: Resolution) -> Reason | None:

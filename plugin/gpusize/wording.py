@@ -1,0 +1,28 @@
+"""How plans and prices are put into words, the same in reasons, findings, pages and messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusize_catalog.units import usd
+
+if TYPE_CHECKING:
+    from gpusize.resolution import Plan
+
+
+def counted(nodes: int, instance: str) -> str:
+    """Write several nodes as `2 x p5.48xlarge`, one as its type alone."""
+    return f"{nodes} x {instance}" if nodes > 1 else instance
+
+
+def price(hourly: float | None, date: str = "") -> str:
+    """Write USD per hour, with the date of the price where it has one: `$0.80/h, price of …`."""
+    if hourly is None:
+        return "an unknown price"
+    return f"{usd(hourly)}/h, price of {date}" if date else f"{usd(hourly)}/h"
+
+
+def plan_in_words(plan: Plan) -> str:
+    """Name a plan with its size, market and dated price."""
+    what = f"{counted(plan.nodes, plan.instance_type)} ({plan.layout}) {plan.market.value}"
+    return f"{what} at {price(plan.cost.hourly, plan.cost.price_date)}"
