@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.candidate import Candidate, Study, gpu_of
-from gpusize.constraints import CONSTRAINTS, MARKET, MONEY, OFFER, SILICON, Constraint, of_offer
+from gpusize.constraints import (
+    CONSTRAINTS,
+    DEVICE,
+    LAYOUT,
+    MARKET,
+    MONEY,
+    OFFER,
+    REMARKS,
+    SILICON,
+    of_offer,
+)
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
 from gpusize.memory.result import Term, Verdict
@@ -16,7 +26,7 @@ from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Silicon
+    from gpusize.constraints import Constraint
     from gpusize_catalog.facts import Gpu, InstanceType
 
 SMALL_SHARE = 0.15
@@ -27,9 +37,8 @@ SHARE_STEP = 0.10
 UNKNOWN_SHARE = 99
 NEVER = 9
 """Rank of a latency that cannot be judged."""
-_MONEY = tuple(rule for name, rule in MONEY.items() if name != "idle-gpus-on-node")
-_OFFER = (*OFFER.values(), *MARKET.values())
-_SILICON = tuple(SILICON.values())
+_NOT_ASKED = REMARKS | {"idle-gpus-on-node"}
+"""Constraints that a search does not ask: the one about idle GPUs is a search itself."""
 
 VERDICTS = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 """From best to worst."""
@@ -40,21 +49,35 @@ Service = tuple[int, int]
 """Whether sequences queue for the cache, and whether targets are met: see `service_of`."""
 Moving = tuple[int, int]
 """Whether stages lie inside a node, and the class of the share of communication."""
+UNBEATEN = ((0, 0), (0, 0), 0.0)
+"""Rank of copies of the whole model that serve as well as can be: of all layouts they move least
+and, since no split of a model is smaller than the model, take the smallest volumes."""
 Key = tuple[Service, int, Moving, float, int, int, str, float, Layout]
 
 
 class Trial(NamedTuple):
-    """One instance type: its best way to do the work, or the ways that were tried."""
+    """One instance type and its best way to do the work; None where there is none."""
 
     instance: InstanceType
+    nodes: int
     best: Candidate | None
     key: Key | None
-    tried: tuple[Candidate, ...]
 
 
 def blocks(reason: Reason) -> bool:
     """Whether gpusize refuses to choose a placement for this reason."""
     return reason.weight is not Weight.ADVICE or reason.name == "estimate-not-supported"
+
+
+def asked(*tables: Mapping[str, Constraint]) -> tuple[Constraint, ...]:
+    """The constraints of some tables that may speak against a choice."""
+    return tuple(
+        [rule for table in tables for name, rule in table.items() if name not in _NOT_ASKED]
+    )
+
+
+_DEVICE, _LAYOUT, _MONEY = asked(DEVICE), asked(LAYOUT), asked(MONEY)
+_ALL = asked(OFFER, MARKET, SILICON, MONEY)
 
 
 def first_block(candidate: Candidate, table: Iterable[Constraint]) -> Reason | None:
@@ -78,12 +101,12 @@ class Search:
         """Read the pins of the workload."""
         self.study = study
         workload = study.workload
-        self.offer = tuple(of_offer(workload).values())
+        self.offer = asked(of_offer(workload))
         self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep)
-        self._silicon: dict[Silicon, Reason | None] = {}
-        self._layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
-        self._weights: dict[Layout, int] = {}
+        self._judged = study.judged
+        self._sold: dict[str, bool] = {}
         self._gpus: dict[str, Gpu] = {}
+        self._probes: dict[tuple[str, int], Candidate | None] = {}
         self._trials: dict[tuple[str, int], Trial] = {}
 
     def types(self) -> list[InstanceType]:
@@ -104,26 +127,48 @@ class Search:
         needed = (pins.tp or 1) * (pins.pp or 1) * (pins.dp or 1)
         return max(1, -(-needed // max(1, instance.gpus or 1)))
 
-    def candidates(self, instance: InstanceType, nodes: int) -> Iterator[Candidate]:
-        """One candidate per layout, in the market that suits the work."""
+    def tried(self, trial: Trial) -> list[Candidate]:
+        """One candidate per layout of a type, in the market that suits the work."""
+        probe = self._probe(trial.instance, trial.nodes)
+        if probe is None:
+            return []
+        return [probe.at(layout) for layout in self._layouts_of(trial.instance, trial.nodes)]
+
+    def nearest(self, trial: Trial) -> Candidate | None:
+        """The layout of a type that is nearest to working by its memory."""
+        probe = self._probe(trial.instance, trial.nodes)
+        if probe is None:
+            return None
+        layout = self._judged.nearest.get(probe.hardware)
+        if layout is None:
+            layout = min(self.tried(trial), key=nearness).placement.layout
+            self._judged.nearest[probe.hardware] = layout
+        return probe.at(layout)
+
+    def _probe(self, instance: InstanceType, nodes: int) -> Candidate | None:
+        """The plainest layout of a type; None where it has none."""
+        key = (instance.id, nodes)
+        if key not in self._probes:
+            self._probes[key] = self._plainest(instance, nodes)
+        return self._probes[key]
+
+    def _plainest(self, instance: InstanceType, nodes: int) -> Candidate | None:
         study = self.study
         workload = study.workload
-        gpu = self._gpu(instance)
-        market = choose_market(study, instance)
-        for layout in self._layouts_of(instance, nodes):
-            yield Candidate(
-                study,
-                Placement(
-                    instance,
-                    gpu,
-                    nodes,
-                    layout,
-                    workload.region,
-                    market,
-                    workload.zone,
-                    workload.capacity_reservation,
-                ),
-            )
+        layouts = self._layouts_of(instance, nodes)
+        if not layouts:
+            return None
+        placement = Placement(
+            instance,
+            self._gpu(instance),
+            nodes,
+            layouts[0],
+            workload.region,
+            choose_market(study, instance),
+            workload.zone,
+            workload.capacity_reservation,
+        )
+        return Candidate(study, placement)
 
     def _gpu(self, instance: InstanceType) -> Gpu:
         key = instance.gpu_id or instance.id
@@ -135,10 +180,10 @@ class Search:
     def _layouts_of(self, instance: InstanceType, nodes: int) -> tuple[Layout, ...]:
         slow = instance.interconnect in (Interconnect.PCIE, Interconnect.OTHER)
         key = (instance.gpus or 0, nodes, slow)
-        found = self._layouts.get(key)
+        found = self._judged.layouts.get(key)
         if found is None:
             walk = layouts(max(1, key[0]), nodes, self.study.shape, self.pins, stages_within=slow)
-            found = self._layouts[key] = tuple(walk)
+            found = self._judged.layouts[key] = tuple(walk)
         return found
 
     def trial(self, instance: InstanceType, nodes: int) -> Trial:
@@ -149,31 +194,89 @@ class Search:
         return found
 
     def _judge(self, instance: InstanceType, nodes: int) -> Trial:
-        tried = tuple(self.candidates(instance, nodes))
-        if not tried or first_block(tried[0], self.offer) or not self._is_affordable(tried[0]):
-            return Trial(instance, None, None, tried)
-        feasible = [candidate for candidate in tried if self.feasible(candidate)]
-        best = min(feasible, key=_layout_rank, default=None)
-        return Trial(instance, best, rank_of(best) if best else None, tried)
+        probe = self._probe(instance, nodes)
+        if probe is not None and self._is_sold(probe) and self._is_affordable(probe):
+            for layout in self._ways(probe):
+                best = probe.at(layout)
+                if first_block(best, _MONEY) is None:
+                    return Trial(instance, nodes, best, rank_of(best))
+        return Trial(instance, nodes, None, None)
 
-    def feasible(self, candidate: Candidate) -> bool:
-        """Whether no error or warning concerns a candidate whose type is to be had."""
-        layout, placement = candidate.placement.layout, candidate.placement
+    def _is_sold(self, candidate: Candidate) -> bool:
+        """Whether the type is to be had at all: no number of nodes changes that."""
+        name = candidate.instance.id
+        found = self._sold.get(name)
+        if found is None:
+            found = self._sold[name] = first_block(candidate, self.offer) is None
+        return found
+
+    def _ways(self, probe: Candidate) -> tuple[Layout, ...]:
+        """The layouts that nothing speaks against on such hardware, best first.
+
+        The walk ends at a layout that no other one can beat.
+        """
+        found = self._judged.ways.get(probe.hardware)
+        if found is None:
+            ranks = []
+            for layout in self._layouts_of(probe.instance, probe.placement.nodes):
+                candidate = probe.at(layout)
+                if self._works(candidate):
+                    rank = _layout_rank(candidate)
+                    ranks.append(rank)
+                    if rank[:-1] == UNBEATEN:
+                        break
+            found = tuple([rank[-1] for rank in sorted(ranks)])
+            self._judged.ways[probe.hardware] = found
+        return found
+
+    def _works(self, candidate: Candidate) -> bool:
+        """Whether nothing of the hardware speaks against a candidate."""
+        placement = candidate.placement
+        layout = placement.layout
         if layout.gpus != placement.gpus or self._is_hopeless(placement):
             return False
-        return self._silicon_block(candidate) is None and first_block(candidate, _MONEY) is None
+        if not self._runs_on(candidate):
+            return False
+        works = first_block(candidate, _LAYOUT) is None
+        weights = self._judged.weights
+        if layout not in weights and candidate.gpu.cuda:
+            weights[layout] = candidate.fit.term(Term.WEIGHTS)
+        return works
+
+    def _runs_on(self, candidate: Candidate) -> bool:
+        """Whether nothing speaks against the GPU itself."""
+        name = candidate.gpu.id
+        found = self._judged.devices.get(name)
+        if found is None:
+            found = self._judged.devices[name] = first_block(candidate, _DEVICE) is None
+        return found
 
     def _is_hopeless(self, placement: Placement) -> bool:
         """Whether the weights of a rank, seen on another GPU, are larger than this whole one."""
-        weights = self._weights.get(placement.layout, 0)
+        weights = self._judged.weights.get(placement.layout, 0)
         usable = placement.usable_bytes
         return usable is not None and weights > usable
 
-    def holds(self, candidate: Candidate) -> bool:
-        """Whether the memory holds the work, whatever else speaks against it."""
-        if self._is_hopeless(candidate.placement):
-            return False
-        return candidate.fit.verdict in (Verdict.FITS, Verdict.TIGHT)
+    def feasible(self, candidate: Candidate) -> bool:
+        """Whether no error or warning concerns a candidate."""
+        return (
+            first_block(candidate, self.offer) is None
+            and self._works(candidate)
+            and first_block(candidate, _MONEY) is None
+        )
+
+    def holds(self, trial: Trial) -> bool:
+        """Whether the memory of some layout holds the work, whatever else speaks against it."""
+        return any(
+            candidate.fit.verdict in (Verdict.FITS, Verdict.TIGHT)
+            for candidate in self.tried(trial)
+            if not self._is_hopeless(candidate.placement)
+        )
+
+    def may_span(self, instance: InstanceType) -> bool:
+        """Whether more nodes can be any help: the type is to be had, and its GPU does the work."""
+        probe = self._probe(instance, self.nodes(instance))
+        return probe is None or (self._is_sold(probe) and self._runs_on(probe))
 
     def _is_affordable(self, candidate: Candidate) -> bool:
         """Whether the instances alone are within the hourly budget: no layout changes that."""
@@ -183,15 +286,6 @@ class Search:
         price = self.study.quote(candidate.placement).usd_per_hour
         machines = candidate.placement.nodes * self.study.demand.replicas
         return price is not None and price * machines <= limit
-
-    def _silicon_block(self, candidate: Candidate) -> Reason | None:
-        key = candidate.silicon
-        if key not in self._silicon:
-            self._silicon[key] = first_block(candidate, _SILICON)
-            layout = candidate.placement.layout
-            if layout not in self._weights and candidate.gpu.cuda:
-                self._weights[layout] = candidate.fit.term(Term.WEIGHTS)
-        return self._silicon[key]
 
 
 def choose_market(study: Study, instance: InstanceType) -> Market:
@@ -301,7 +395,7 @@ def smaller_node(candidate: Candidate) -> Candidate | None:
     for instance in _siblings(placement, study):
         for layout in search._layouts_of(instance, 1):
             other = Candidate(study, placement._replace(instance=instance, layout=layout))
-            if first_block(other, search.offer) is None and search.feasible(other):
+            if search.feasible(other):
                 rank = rank_of(other)
                 if rank[0] <= served:
                     found.append((rank[1:], other))
@@ -326,13 +420,7 @@ def _siblings(placement: Placement, study: Study) -> list[InstanceType]:
 
 def reasons_against(candidate: Candidate) -> tuple[Reason, ...]:
     """What speaks against a candidate; no search for a better node is made to say it."""
-    found = [
-        reason
-        for table in (_OFFER, _SILICON, _MONEY)
-        for constraint in table
-        for reason in constraint(candidate)
-        if blocks(reason)
-    ]
+    found = [reason for rule in _ALL for reason in rule(candidate) if blocks(reason)]
     return tuple(sorted(found, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 

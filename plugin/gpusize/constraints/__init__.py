@@ -52,7 +52,7 @@ MARKET: dict[str, Constraint] = {
 """Judge how the work is bought. A pinned market is a declaration: no type is rejected for it, else
 the search would flee to a type whose price is worse or not known."""
 
-SILICON: dict[str, Constraint] = {
+DEVICE: dict[str, Constraint] = {
     "cuda-required": precision.cuda_required,
     "bf16-unsupported": precision.bf16_unsupported,
     "int4-kernel-unsupported": precision.int4_kernel_unsupported,
@@ -60,6 +60,10 @@ SILICON: dict[str, Constraint] = {
     "format-refused": precision.format_refused,
     "fp8-kv-unsupported": precision.fp8_kv_unsupported,
     "fp8-compute-unsupported": precision.fp8_compute_unsupported,
+}
+"""Depend on the GPU alone: equal for all its numbers and layouts."""
+
+LAYOUT: dict[str, Constraint] = {
     "tp-not-dividing-heads": parallelism.tp_not_dividing_heads,
     "experts-not-divisible": parallelism.experts_not_divisible,
     "tp-across-nodes": parallelism.tp_across_nodes,
@@ -78,6 +82,8 @@ SILICON: dict[str, Constraint] = {
 }
 """Depend on the GPUs, what joins them, and the layout: equal for all hosts of the same GPUs."""
 
+SILICON: dict[str, Constraint] = {**DEVICE, **LAYOUT}
+
 MONEY: dict[str, Constraint] = {
     "price-unknown": billing.price_unknown,
     "hourly-budget-exceeded": billing.hourly_budget_exceeded,
@@ -89,6 +95,16 @@ MONEY: dict[str, Constraint] = {
 
 CONSTRAINTS: dict[str, Constraint] = {**DECLARATION, **OFFER, **MARKET, **SILICON, **MONEY}
 
+REMARKS = frozenset(
+    {
+        "availability-unknown",
+        "context-bound-concurrency",
+        "prefill-compute-bound",
+        "price-unknown",
+    }
+)
+"""Only ever give advice: they speak against no choice, so a search need not ask them."""
+
 
 def of_offer(workload: Workload) -> dict[str, Constraint]:
     """Return the constraints on type, region and market that may reject a choice."""
@@ -98,9 +114,12 @@ def of_offer(workload: Workload) -> dict[str, Constraint]:
 __all__ = [
     "CONSTRAINTS",
     "DECLARATION",
+    "DEVICE",
+    "LAYOUT",
     "MARKET",
     "MONEY",
     "OFFER",
+    "REMARKS",
     "SILICON",
     "Constraint",
     "Reason",
