@@ -17,7 +17,8 @@ from gpusize.decision import Decision, Surroundings, decide, model_problems, sur
 from gpusize.inputs import Given, combine, separate
 from gpusize.names import to_snake
 from gpusize.project import project_folder
-from gpusize.schema import ANSWERS, COMPONENT, PACKAGE
+from gpusize.schema import ANSWERS
+from gpusize.tokens import COMPONENT, PACKAGE
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import GpuSizeError, Problem
 

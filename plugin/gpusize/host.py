@@ -19,7 +19,8 @@ from gpusize.decision import Surroundings, decide, surroundings
 from gpusize.inputs import SWITCHES, WIRING, deferred
 from gpusize.names import to_camel
 from gpusize.project import project_folder
-from gpusize.schema import COMPONENT, QUESTION, RESOLVE, SCHEMA_FILE
+from gpusize.schema import QUESTION, SCHEMA_FILE
+from gpusize.tokens import COMPONENT, RESOLVE
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpusize.decision import present
+from gpusize.tokens import WORKLOAD_TAG
 
 if TYPE_CHECKING:
     from gpusize.decision import Decision
@@ -18,7 +19,6 @@ Properties = dict[str, Any]
 
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 INSTANCE = "aws:ec2/instance:Instance"
-WORKLOAD_TAG = "gpusize:workload"
 
 ROOT_DEVICE = "/dev/xvda"
 """Root device name of Amazon Linux AMIs."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.placement import Layout
+from gpusize.wording import counted, price
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ PERCENT = 100
 USD_DIGITS = 4
 APART = ("tags", "waivers")
 """Fields of a declaration that decide nothing."""
-SIZES = ("tp", "pp", "dp", "ep")
 
 
 class Entry(NamedTuple):
@@ -65,7 +66,7 @@ class Entry(NamedTuple):
             "instance_type": self.instance_type,
             "market": Market(self.market),
             "nodes_per_replica": self.nodes,
-            **{size: getattr(self, size) for size in SIZES},
+            **{size: getattr(self, size) for size in Layout._fields},
         }
 
     def holds_for(self, workload: Workload) -> bool:
@@ -96,7 +97,7 @@ KEYS = {
     "date": "date",
 }
 """Keys of an entry in the file, in their order."""
-COUNTS = frozenset({"nodes", *SIZES})
+COUNTS = frozenset({"nodes", *Layout._fields})
 PRICES = frozenset({"usd_per_hour"})
 
 
@@ -272,8 +273,6 @@ def _drift(resolution: Resolution, entry: Entry) -> list[Reason]:
 
 
 def _price_drift(entry: Entry, now: Entry, since: str) -> list[Reason]:
-    from gpusize.wording import price
-
     before, after = entry.usd_per_hour, now.usd_per_hour
     if before == after:
         return []
@@ -297,14 +296,11 @@ def _told(text: str, numbers: Mapping[str, int | float | str]) -> Reason:
 
 
 def _decided(entry: Entry) -> tuple[object, ...]:
-    sizes = [getattr(entry, size) for size in SIZES]
+    sizes = [getattr(entry, size) for size in Layout._fields]
     return (entry.instance_type, entry.nodes, *sizes, entry.market, entry.scaling)
 
 
 def _what(entry: Entry) -> str:
-    from gpusize.placement import Layout
-    from gpusize.wording import counted, price
-
     layout = Layout(entry.tp, entry.pp, entry.dp, entry.ep)
     what = counted(entry.nodes, entry.instance_type)
     return f"{what} ({layout}) {entry.market} at {price(entry.usd_per_hour)}"

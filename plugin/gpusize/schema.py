@@ -19,12 +19,10 @@ from typing import Any
 
 from gpusize import __version__
 from gpusize.inputs import LISTS, SWITCHES, WIRING
+from gpusize.tokens import COMPONENT, PACKAGE, RESOLVE
 
 Json = dict[str, Any]
 
-PACKAGE = "gpusize"
-COMPONENT = f"{PACKAGE}:index:GpuWorkload"
-RESOLVE = f"{PACKAGE}:index:resolve"
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 
 RANGE_WORDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusize_policies.reading import WORKLOAD_TAG
+from gpusize.tokens import WORKLOAD_TAG
 
 if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct

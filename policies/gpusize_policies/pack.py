@@ -20,13 +20,14 @@ from pulumi.runtime import proto
 from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
+from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies.decode import decode, may_point, text_of
 from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.reading import Props, Value
 from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Rule
-from gpusize_policies.session import COMPONENT, KINDS, TEMPLATE, Seen, Session
+from gpusize_policies.session import KINDS, TEMPLATE, Seen, Session
 from gpusize_policies.setup import (
     SETTINGS_FILE,
     SETTINGS_POLICY,

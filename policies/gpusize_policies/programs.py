@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gpusize.inputs import combine, separate
+from gpusize.tokens import COMPONENT, SHORT_COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
     from gpusize_policies.documents import Document
 
-TOKEN = "gpusize:index:GpuWorkload"
-SHORT_TOKEN = "gpusize:GpuWorkload"
-"""The same type as Pulumi YAML lets it be shortened."""
+TOKENS = (COMPONENT, SHORT_COMPONENT)
 
 
 def read_program(
@@ -31,7 +30,7 @@ def read_program(
     found: dict[str, tuple[str, Workload]] = {}
     problems: list[Problem] = []
     for name, resource in resources.items():
-        if not isinstance(resource, Mapping) or resource.get("type") not in (TOKEN, SHORT_TOKEN):
+        if not isinstance(resource, Mapping) or resource.get("type") not in TOKENS:
             continue
         path = f"resources.{name}.properties"
         workload, wrong = _read(resource.get("properties"), catalog)
@@ -39,7 +38,7 @@ def read_program(
         if workload is not None:
             found[str(name)] = (path, workload)
     if not found and not problems:
-        fix = f"declare one with `type: {TOKEN}`, or name a file of declarations"
+        fix = f"declare one with `type: {COMPONENT}`, or name a file of declarations"
         problems.append(Problem("resources", "declares no GPU workload", fix))
     return found, problems
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-WORKLOAD_TAG = "gpusize:workload"
-"""Tag that names the declaration of what runs on a resource."""
+from gpusize.tokens import WORKLOAD_TAG
 
 UNKNOWN_ERROR = "UnknownValueError"
 """Class of what Pulumi raises on a read of an unknown value (not imported: no pulumi here)."""

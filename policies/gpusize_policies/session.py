@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.placement import Layout
+from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import Finding, Subject
@@ -27,13 +29,11 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
     from gpusize_policies.settings import Settings
 
-COMPONENT = "gpusize:index:GpuWorkload"
 KINDS = frozenset({COMPONENT, *EXTRACTORS})
 """Types of resources that are judged."""
 
 NOT_DECLARED = ("decision", "createInstance", "allowMisfit")
 """Registered inputs of the component that are no fields of the declaration."""
-LAYOUT = ("tp", "pp", "dp", "ep")
 FILED = "file"
 """Key of what stands in the file of declarations: with its name it is told apart."""
 TEMPLATE = "launchTemplate"
@@ -358,7 +358,7 @@ def _decided(decision: Mapping[str, Any]) -> Decided | None:
     if market in {one.value for one in Market}:
         pins["market"] = Market(market)
     if isinstance(layout, Mapping):
-        pins.update((key, int(layout[key])) for key in LAYOUT if key in layout)
+        pins.update((key, int(layout[key])) for key in Layout._fields if key in layout)
     return Decided(pins, **versions)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.placement import Layout
+from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
@@ -14,10 +16,8 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
     from gpusize_policies.documents import Document
 
-COMPONENT = "gpusize:index:GpuWorkload"
 MAX_BYTES = 128 * 2**20
 """Bytes of a stack export; a stack of 10,000 resources has about 40 MB."""
-SIZES = ("tp", "pp", "dp", "ep")
 
 
 def is_export(data: object) -> bool:
@@ -83,7 +83,7 @@ def _entry(outputs: Mapping[str, Any], today: datetime.date, catalog: Catalog) -
         declaration=digest_of(workload),
         instance_type=outputs["instanceType"],
         nodes=_count(outputs.get("nodes")),
-        **{size: _count(layout.get(size)) for size in SIZES},
+        **{size: _count(layout.get(size)) for size in Layout._fields},
         region=_text(outputs, "region"),
         market=_text(outputs, "market"),
         scaling=_text(outputs, "scaling"),

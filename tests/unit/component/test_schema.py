@@ -12,14 +12,13 @@ from gpusize.inputs import SWITCHES, WIRING
 from gpusize.names import to_camel
 from gpusize.schema import (
     ANSWERS,
-    COMPONENT,
-    RESOLVE,
     SCHEMA_FILE,
     arguments,
     package_schema,
     render,
 )
 from gpusize.schema_args import ARGS_FILE
+from gpusize.tokens import COMPONENT, RESOLVE
 from gpusize.workload import WORKLOAD_CLASSES
 
 ROOT = Path(__file__).resolve().parents[3]

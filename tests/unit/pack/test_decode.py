@@ -9,8 +9,9 @@ from google.protobuf import json_format, struct_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusize.tokens import WORKLOAD_TAG
 from gpusize_policies.decode import SECRET, SIGNATURE, decode, may_point, text_of
-from gpusize_policies.reading import SENTINELS, WORKLOAD_TAG, select
+from gpusize_policies.reading import SENTINELS, select
 from gpusize_policies.session import KINDS
 
 UNKNOWN = sorted(SENTINELS)[0]

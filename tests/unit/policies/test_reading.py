@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from gpusize.tokens import WORKLOAD_TAG
 from gpusize.workload import Market
 from gpusize_policies.reading import (
     ABSENT,
     SENTINELS,
     UNKNOWN,
-    WORKLOAD_TAG,
     Props,
     Value,
     pins,

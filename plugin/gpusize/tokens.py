@@ -1,0 +1,13 @@
+"""What the program, the plugin, the pack and the command call the same: type tokens and the tag."""
+
+from __future__ import annotations
+
+PACKAGE = "gpusize"
+COMPONENT = "gpusize:index:GpuWorkload"
+"""Type of the component."""
+SHORT_COMPONENT = "gpusize:GpuWorkload"
+"""The same type as Pulumi YAML lets it be shortened."""
+RESOLVE = "gpusize:index:resolve"
+"""The function that decides without making anything."""
+WORKLOAD_TAG = "gpusize:workload"
+"""Tag of an AWS resource that names the declaration of what runs on it."""
