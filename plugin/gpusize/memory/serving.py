@@ -31,6 +31,21 @@ class Split(NamedTuple):
     weights: int
 
 
+class Rank(NamedTuple):
+    """What a rank of one stage needs, whatever the memory of its GPU."""
+
+    parts: Parts
+    taken: int
+    """Bytes that count in the engine's budget, cache apart."""
+    cache: KvCache
+    kept: int
+    """Bytes of cache that the engine lays out at start."""
+    terms: tuple[tuple[Term, int], ...]
+    """All terms."""
+    error: int
+    """One-sided error of the need, bytes."""
+
+
 class Serving:
     """One workload that generates tokens; what depends only on part of a placement is kept."""
 
@@ -39,6 +54,7 @@ class Serving:
         "_caches",
         "_echoes",
         "_kernels",
+        "_ranks",
         "_splits",
         "architecture",
         "assumptions",
@@ -61,6 +77,7 @@ class Serving:
         self.constants = resolved.constants
         self._splits: dict[tuple[int, ...], tuple[Split, ...]] = {}
         self._caches: dict[tuple[int, ...], KvCache] = {}
+        self._ranks: dict[tuple[object, ...], Rank] = {}
         self._kernels: dict[tuple[int, int] | None, str | None] = {None: kernels.NATIVE}
         self._batches: dict[Device, Batch] = {}
         self._echoes: dict[tuple[Batch, float | None], tuple[Assumption, ...]] = {}
@@ -78,9 +95,8 @@ class Serving:
             return unknown((f"{layout.pp} stages are more than the model has layers",))
         batch = self._batch(known, device)
         splits = self._split(known, layout)
-        return min(
-            [self._stage(known, device, layout, batch, split) for split in splits], key=_room
-        )
+        stages = [self._stage(known, device, layout, batch, split) for split in splits]
+        return min(stages, key=_room) if len(stages) > 1 else stages[0]
 
     def _kernel(self, known: setup.Setup, capability: tuple[int, int] | None) -> str | None:
         """How the engine runs the format; a GPU without a capability is not asked about."""
@@ -142,32 +158,27 @@ class Serving:
         """The fit of one stage's rank."""
         engine = known.engine
         context = self.workload.context_length
-        parts = self._parts(known, device, layout, batch, split)
+        rank = self._rank(known, device, layout, batch, split)
+        parts, cache, kept = rank.parts, rank.cache, rank.kept
         declared = self.workload.engine.memory_fraction
         fraction = declared or runtime.default_fraction(engine, device, batch, layout.gpus)
         budget = runtime.BUDGETS[engine.budget_of](device.usable, fraction or 1.0, parts)
-        cache = self._cache(known, layout.tp, batch.tokens, split.stage.layers)
-        reserved = self._reserved(engine, batch)
-        kept = cache.bytes_for(context, reserved)
-        fixed = _fixed_terms(engine, parts)
-        taken = sum([size for _, size in fixed])
-        pool = budget.limit - taken
-        error = verdict.band(engine, known.form, parts.weights, taken - parts.weights, kept)
+        pool = budget.limit - rank.taken
         judged, reasons = verdict.judge(
             engine,
             device.usable,
             budget,
             pool - kept,
-            error,
+            rank.error,
             _binding(parts, budget.limit, kept, context),
         )
         limit = max(context, self.architecture.max_position or context)
         return Fit(
             judged,
             reasons,
-            (fixed[0], *_cache_terms(kept, cache.state_bytes * reserved), *fixed[1:]),
+            rank.terms,
             budget.limit,
-            error,
+            rank.error,
             pool,
             context,
             cache.sequences_in(pool, context) * layout.dp,
@@ -178,6 +189,45 @@ class Serving:
             self.constants,
         )
 
+    def _rank(
+        self, known: setup.Setup, device: Device, layout: Layout, batch: Batch, split: Split
+    ) -> Rank:
+        """What the rank needs, once for all GPUs that differ in their memory alone."""
+        capability = device.capability
+        sorts = capability is not None and capability < runtime.SORT_FREE_SAMPLING
+        communication = runtime.communication_bytes(known.engine, layout.tp, device)
+        key = (layout.tp, split, batch, sorts, communication)
+        found = self._ranks.get(key)
+        if found is None:
+            step = Step(
+                layout.tp,
+                batch if split.stage.last else batch._replace(sequences=0),
+                known.number,
+                self.workload.context_length,
+                sorts,
+            )
+            found = self._ranks[key] = self._needs(known, step, batch, split, communication)
+        return found
+
+    def _needs(
+        self, known: setup.Setup, step: Step, batch: Batch, split: Split, communication: int
+    ) -> Rank:
+        engine = known.engine
+        parts = self._parts(engine, step, batch, split, communication)
+        cache = self._cache(known, step.tp, batch.tokens, split.stage.layers)
+        reserved = self._reserved(engine, batch)
+        kept = cache.bytes_for(self.workload.context_length, reserved)
+        fixed = _fixed_terms(engine, parts)
+        taken = sum([size for _, size in fixed])
+        return Rank(
+            parts,
+            taken,
+            cache,
+            kept,
+            (fixed[0], *_cache_terms(kept, cache.state_bytes * reserved), *fixed[1:]),
+            verdict.band(engine, known.form, parts.weights, taken - parts.weights, kept),
+        )
+
     def _reserved(self, engine: EngineFacts, batch: Batch) -> int:
         """Sequences that the engine lays the cache out for at start; most engines check one."""
         declared = self.workload.engine.memory_fraction
@@ -186,25 +236,16 @@ class Serving:
         return 1
 
     def _parts(
-        self, known: setup.Setup, device: Device, layout: Layout, batch: Batch, split: Split
+        self, engine: EngineFacts, step: Step, batch: Batch, split: Split, communication: int
     ) -> Parts:
         """Everything but the cache; only the last stage samples."""
-        engine = known.engine
-        capability = device.capability
-        step = Step(
-            layout.tp,
-            batch if split.stage.last else batch._replace(sequences=0),
-            known.number,
-            self.workload.context_length,
-            capability is not None and capability < runtime.SORT_FREE_SAMPLING,
-        )
         eager = self.workload.engine.eager
         return Parts(
             split.weights,
             runtime.activation_bytes(engine, self.architecture, step),
             runtime.graph_bytes(engine, split.stage.layers, batch.sequences, eager),
             round(engine.runtime_mib * MIB),
-            runtime.communication_bytes(engine, layout.tp, device),
+            communication,
             round(engine.context_mib * MIB),
             engine.graphs_in_budget,
         )

@@ -55,12 +55,13 @@ def judge(
     binding: str,
 ) -> tuple[Verdict, tuple[str, ...]]:
     """Verdict and its reasons; `binding` names what is too large where it does not fit."""
-    missing = f"{gib(-margin)} more than the budget of {gib(budget.limit)}"
     if margin < -error:
         outcome = OUTCOMES[engine.budget_of]
-        return Verdict.DOES_NOT_FIT, (f"{binding}: {missing}; {engine.engine} {outcome}",)
+        told = f"{binding}: {_missing(margin, budget)}; {engine.engine} {outcome}"
+        return Verdict.DOES_NOT_FIT, (told,)
     reasons = []
     if margin < 0:
+        missing = _missing(margin, budget)
         reasons.append(f"needs {missing}, which lies within the error of {gib(error)}")
     elif margin < max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable):
         reasons.append(f"only {gib(margin)} of {gib(budget.limit)} are left")
@@ -70,3 +71,7 @@ def judge(
             "left: it may start and run out of memory later"
         )
     return (Verdict.TIGHT if reasons else Verdict.FITS), tuple(reasons)
+
+
+def _missing(margin: int, budget: Budget) -> str:
+    return f"{gib(-margin)} more than the budget of {gib(budget.limit)}"
