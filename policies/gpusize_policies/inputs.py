@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.documents import Document, read
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.case import Case, Decided
-from gpusize_policies.documents import Document, read
 from gpusize_policies.finding import Subject
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from gpusize.tokens import COMPONENT, SHORT_COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
+    from gpusize.documents import Document
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
-    from gpusize_policies.documents import Document
 
 TOKENS = (COMPONENT, SHORT_COMPONENT)
 

@@ -15,8 +15,8 @@ from gpusize_policies.message import printable
 from gpusize_policies.settings import FILE_NAME, OFF, PRESETS, Settings
 
 if TYPE_CHECKING:
+    from gpusize.documents import Document
     from gpusize_catalog.problems import Problem
-    from gpusize_policies.documents import Document
 
 LEVELS = ("error", "warn", "advice", OFF)
 LONGEST_KEY = 40
@@ -49,8 +49,8 @@ class Field(NamedTuple):
 
 def load(path: str) -> Settings:
     """Read a settings file; raises GpuSizeError with every problem and its place."""
+    from gpusize.documents import read
     from gpusize_catalog.problems import GpuSizeError
-    from gpusize_policies.documents import read
 
     document = read(path)
     base = Path(path).parent

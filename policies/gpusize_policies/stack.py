@@ -12,9 +12,9 @@ from gpusize_catalog.problems import GpuSizeError, Problem
 if TYPE_CHECKING:
     import datetime
 
+    from gpusize.documents import Document
     from gpusize.lock import Entry
     from gpusize_catalog.store import Catalog
-    from gpusize_policies.documents import Document
 
 MAX_BYTES = 128 * 2**20
 """Bytes of a stack export; a stack of 10,000 resources has about 40 MB."""

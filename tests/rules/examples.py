@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpusize.documents import read
 from gpusize.lock import Entry, digest_of
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.store import Catalog
 from gpusize_policies.case import Case, Decided
-from gpusize_policies.documents import read
 from gpusize_policies.finding import NO_NUMBERS, Number
 from gpusize_policies.settings import DEFAULTS
 

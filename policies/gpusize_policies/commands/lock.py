@@ -12,8 +12,8 @@ from gpusize_policies.commands.emit import emit, tell, write_whole
 from gpusize_policies.commands.options import Parser, add_settings
 
 if TYPE_CHECKING:
+    from gpusize.documents import Document
     from gpusize.lock import Entry
-    from gpusize_policies.documents import Document
     from gpusize_policies.inputs import Context
 
 EXIT_CLEAN, EXIT_NO_PLAN = 0, 1
@@ -44,9 +44,9 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Decide and write."""
+    from gpusize.documents import read
     from gpusize.lock import read_lock, render
     from gpusize_policies.commands.session import open_session
-    from gpusize_policies.documents import read
     from gpusize_policies.inputs import lock_beside
     from gpusize_policies.stack import MAX_BYTES, entries, is_export
 

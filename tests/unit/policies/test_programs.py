@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gpusize.documents import parse
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import load
-from gpusize_policies.documents import parse
 from gpusize_policies.inputs import declared
 
 PROGRAM = """\

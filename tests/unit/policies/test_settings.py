@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusize.documents import parse as parse_document
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies import settings_file as subject
-from gpusize_policies.documents import parse as parse_document
 from gpusize_policies.finding import Severity
 from gpusize_policies.registry import RULES, find
 from gpusize_policies.rule import Rule

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusize import documents
+from gpusize.documents import Place, parse, read
 from gpusize_catalog.problems import GpuSizeError, Problem
-from gpusize_policies import documents
-from gpusize_policies.documents import Place, parse, read
 
 
 def _problems(text: str, file: str = "f.yaml") -> tuple[Problem, ...]:
