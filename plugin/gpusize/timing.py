@@ -33,6 +33,10 @@ LINK_SHARE = 0.8
 """Share of a link's peak that large collectives reach (NCCL bus bandwidth on NVLink and EFA)."""
 STEP_FLOOR = 4e-3
 """Seconds that a decode step takes at least: launches, sampling, scheduling (4 to 6 ms seen)."""
+LAYER_FLOOR = 1e-4
+"""Seconds that a layer takes at least, however few bytes it reads: its kernels follow each other.
+Rates of one sequence that Qwen publishes for SGLang on H20: 86 us (Qwen3-0.6B) to 152 us
+(Qwen3-30B-A3B), where reading the weights takes 10 to 34 us of them."""
 
 NVLINK_LATENCY = (5e-6, 0.4e-6)
 """Seconds of one all-reduce of few bytes, and more per ring hop: 6 us at 2 GPUs, 11 us at 8."""
@@ -193,6 +197,11 @@ class Clock:
         return self.weight_bytes * split / self.architecture.total_params
 
     @property
+    def step_floor(self) -> float:
+        """Seconds that all layers take one after the other, were there nothing to read."""
+        return max(STEP_FLOOR, self.architecture.layers * LAYER_FLOOR)
+
+    @property
     def no_share(self) -> float | None:
         """Share of communication that is certain without any arithmetic."""
         return 0.0 if self.layout.tp == self.layout.pp == self.layout.ep == 1 else None
@@ -223,7 +232,7 @@ class Clock:
         decode = self._decode(stage, read, estimate=True)
         bound = self._decode(stage, read, estimate=False)
         per_step = demand.tokens_per_step
-        floor = max(decode.total, STEP_FLOOR)
+        floor = max(decode.total, self.step_floor + decode.communication)
         prefill = self._prefill(demand.prompt, estimate=True)
         share, rate = self._mix(decode, floor, prefill, batch)
         long_prompt = self._prefill(demand.prompt_high, estimate=True)

@@ -36,6 +36,16 @@ def test_a_mixture_reads_only_the_experts_in_use(placed: Any) -> None:
     assert steps[-1] > 55 * GB
 
 
+def test_layers_follow_each_other_however_little_they_read(placed: Any) -> None:
+    deep = {"model": "Qwen/Qwen3-235B-A22B", "concurrency": 1, "promptTokens": 100}
+    timing = placed("p5.48xlarge", layout=Layout(8), **deep).timing
+    layers, read = 94, timing.bytes_per_step / (3350 * GB)
+    assert read < 2e-3
+    assert timing.token_seconds > layers * 1e-4 > timing.token_bound
+    shallow = placed("g6e.xlarge", model="Qwen/Qwen2.5-0.5B", concurrency=1).timing
+    assert shallow.token_seconds == 4e-3
+
+
 def test_nvlink_is_quoted_in_both_directions(placed: Any) -> None:
     link = inner_link(placed("p5.48xlarge", layout=Layout(8)).placement)
     assert (link.name, link.bandwidth) == ("NVLink", 450 * GB)
