@@ -209,7 +209,7 @@ def graph_bytes(row: EngineFacts, layers: int, sequences: int, eager: bool) -> i
 
 
 def communication_bytes(row: EngineFacts, ranks: int, device: Device) -> int:
-    """Buffers for talking to the other ranks of a tensor-parallel group."""
+    """Buffers for talking to the other ranks that share a layer, its tensors or its experts."""
     if ranks == 1:
         return 0
     if not device.nvlink:

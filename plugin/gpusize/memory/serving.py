@@ -195,7 +195,8 @@ class Serving:
         """What the rank needs, once for all GPUs that differ in their memory alone."""
         capability = device.capability
         sorts = capability is not None and capability < runtime.SORT_FREE_SAMPLING
-        communication = runtime.communication_bytes(known.engine, layout.tp, device)
+        ranks = max(layout.tp, layout.ep)
+        communication = runtime.communication_bytes(known.engine, ranks, device)
         key = (layout.tp, split, batch, sorts, communication)
         found = self._ranks.get(key)
         if found is None:

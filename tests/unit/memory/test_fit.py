@@ -26,6 +26,15 @@ def test_a_breakdown_adds_up(sized):
     assert 0 < fit.band < GIB
 
 
+def test_ranks_that_share_experts_talk_like_those_that_share_tensors(sized):
+    model = "Qwen/Qwen3-30B-A3B"
+    spread = sized(model, "p5.48xlarge", layout={"dp": 8, "ep": 8})
+    split = sized(model, "p5.48xlarge", layout={"tp": 4, "dp": 2})
+    copies = sized(model, "p5.48xlarge", layout={"dp": 8})
+    assert spread.term(Term.COMMUNICATION) == split.term(Term.COMMUNICATION) > GIB
+    assert copies.term(Term.COMMUNICATION) == 0
+
+
 def test_weights_that_bind_are_named(sized):
     fit = sized(LLAMA_70B, "g6e.xlarge")
     assert fit.verdict is Verdict.DOES_NOT_FIT
