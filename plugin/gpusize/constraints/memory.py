@@ -125,9 +125,15 @@ def context_beyond_model_limit(candidate: Candidate) -> Iterator[Reason]:
 def estimate_not_supported(candidate: Candidate) -> Iterator[Reason]:
     """The memory cannot be computed."""
     fit = candidate.fit
-    if fit.verdict is Verdict.UNKNOWN:
-        why = "; ".join(fit.reasons) or "no reason given"
-        yield Reason("estimate-not-supported", Weight.ADVICE, f"memory is not known: {why}")
+    if fit.verdict is not Verdict.UNKNOWN:
+        return
+    why = "; ".join(fit.reasons) or "no reason given"
+    gpu, fix = candidate.gpu, ""
+    if not gpu.cuda:
+        fix = "an instance type with NVIDIA GPUs"
+    elif gpu.usable_bytes is None:
+        fix = f"give the memory that CUDA reports for {gpu.id} in a catalog overlay"
+    yield Reason("estimate-not-supported", Weight.ADVICE, f"memory is not known: {why}", fix)
 
 
 def _largest(terms: tuple[tuple[Term, int], ...]) -> list[tuple[Term, int]]:

@@ -101,7 +101,10 @@ def on_demand_not_sold(candidate: Candidate) -> Iterator[Reason]:
     instance, market = candidate.instance, candidate.placement.market.value
     if market != "on-demand" or not instance.on_demand_statement:
         return
-    sold = ", ".join(sorted(instance.usage_classes - {"on-demand"}))
+    others = instance.usage_classes - {"on-demand"}
+    if not candidate.demand.interruptible:
+        others -= {"spot"}
+    sold = " or ".join(sorted(others))
     yield Reason(
         "on-demand-not-sold",
         Weight.ERROR,
