@@ -30,22 +30,27 @@ def interconnect_unknown(candidate: Candidate) -> Iterator[Reason]:
 
 
 def tp_over_pcie(candidate: Candidate) -> Iterator[Reason]:
-    """Tensor parallelism spends too much of the engine's time on a link without NVLink."""
+    """Ranks that share each layer spend too much of the engine's time on a link without NVLink.
+
+    Spread experts exchange as much as split tensors reduce: both wait for the link in every layer.
+    """
     layout, timing = candidate.placement.layout, candidate.timing
-    if layout.tp == 1 or timing.link == "NVLink" or timing.communication_share is None:
+    if layout.tp == layout.ep == 1 or timing.link == "NVLink" or timing.communication_share is None:
         return
     limit = candidate.settings.max_communication_share
     share, bandwidth = timing.communication_share, timing.link_bandwidth or 0.0
     if share <= limit:
         return
+    what = "all-reduces" if layout.ep == 1 else "moving tokens between experts"
     yield Reason(
         "tp-over-pcie",
         Weight.WARN,
-        f"{share:.0%} of the engine's time goes into all-reduces over {timing.link}"
-        f" ({bandwidth / GB:.0f} GB/s) at tp={layout.tp} on {candidate}, limit {limit:.0%}",
+        f"{share:.0%} of the engine's time goes into {what} over {timing.link}"
+        f" ({bandwidth / GB:.0f} GB/s) at {layout} on {candidate}, limit {limit:.0%}",
         numbers={
             "communicationPercent": round(share * PERCENT, 1),
             "linkGBps": round(bandwidth / GB, 1),
             "tp": layout.tp,
+            "ep": layout.ep,
         },
     )

@@ -28,10 +28,11 @@ def tp_not_dividing_heads(case: Case) -> Iterator[Remark]:
 
 @rule("GPU304", "tp-over-pcie", Severity.WARN, since="0.1", parameters=("maxCommunicationShare",))
 def tp_over_pcie(case: Case) -> Iterator[Remark]:
-    """Tensor parallelism spends too much of each step on a link without NVLink.
+    """Tensor or expert parallelism spends too much of each step on a link without NVLink.
 
-    Why: every layer ends in two all-reduce operations. Over PCIe, or through the host where GPUs
-        cannot reach each other, they take a large share of the step.
+    Why: every layer ends in two all-reduce operations, or sends each token to its experts and
+        back. Over PCIe, or through the host where GPUs cannot reach each other, that takes a large
+        share of the step.
     Fix: take fewer and larger GPUs, an NVLink node, pipeline stages, or replicas.
     Limits: computed from the bytes moved, the link of the instance type and the step time, never
         from the name of a family.

@@ -161,6 +161,23 @@ def test_pcie_is_judged_by_time_not_by_family(placed: Any) -> None:
     assert said(switched, "tp-over-pcie") == []
 
 
+def test_experts_over_pcie_are_judged_by_time_too(placed: Any) -> None:
+    model = {"model": "Qwen/Qwen3-Next-80B-A3B-Instruct", "promptTokens": 7000}
+    spread = Layout(1, 1, 4, 4)
+    reason = only(placed("g6e.12xlarge", layout=spread, **model), "tp-over-pcie")
+    assert "between experts over PCIe" in reason.text
+    assert reason.numbers["ep"] == 4
+    assert said(placed("g6e.12xlarge", layout=Layout(1, 1, 4), **model), "tp-over-pcie") == []
+
+
+def test_memory_that_is_not_known_names_what_would_tell(placed: Any) -> None:
+    foreign = only(placed("inf2.xlarge"), "estimate-not-supported")
+    assert foreign.fix == "an instance type with NVIDIA GPUs"
+    new = only(placed("g7.2xlarge"), "estimate-not-supported")
+    assert "memory that CUDA reports for RTX-PRO-4500-SE" in new.fix
+    assert said(placed("g6.xlarge"), "estimate-not-supported") == []
+
+
 def test_unused_gpus_are_idle(placed: Any) -> None:
     reason = only(placed("g6.12xlarge", layout=Layout(1, 1, 2)), "idle-gpus-on-node")
     assert reason.numbers["gpusNeeded"] == 2
@@ -241,7 +258,9 @@ def test_replicas_that_idle_all_night_are_told(placed: Any) -> None:
 
 def test_what_aws_says_it_does_not_sell(placed: Any) -> None:
     reason = only(placed("p5e.48xlarge", region="us-east-2"), "on-demand-not-sold")
-    assert "capacity-block" in reason.fix
+    assert reason.fix == "market capacity-block"
+    batch = placed("p5e.48xlarge", region="us-east-2", kind="batch-inference")
+    assert only(batch, "on-demand-not-sold").fix == "market capacity-block or spot"
     block = placed("p5e.48xlarge", region="us-east-2", market="capacity-block")
     assert said(block, "on-demand-not-sold") == []
     assert said(placed("g6.xlarge"), "on-demand-not-sold") == []
