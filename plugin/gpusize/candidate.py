@@ -60,7 +60,7 @@ class Saving(NamedTuple):
 class Judged:
     """What searches have found out about hardware, the same wherever and however it is bought."""
 
-    __slots__ = ("devices", "layouts", "nearest", "ways", "weights")
+    __slots__ = ("devices", "layouts", "nearest", "ways")
 
     def __init__(self) -> None:
         """Know nothing yet."""
@@ -68,8 +68,6 @@ class Judged:
         """Whether nothing speaks against a GPU, by id."""
         self.layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
         """Layouts to try, by GPUs of a node, nodes, and whether stages may lie inside a node."""
-        self.weights: dict[Layout, int] = {}
-        """Bytes of weights of the fullest rank."""
         self.ways: dict[Hardware, tuple[Layout, ...]] = {}
         """Layouts that work, best first."""
         self.nearest: dict[Hardware, Layout] = {}
@@ -113,6 +111,14 @@ class Study:
         other = copy(self)
         other.workload, other.settings = workload, settings
         other.till = Till(self.catalog, workload.region, self.demand, workload.storage)
+        return other
+
+    def hurried(self, workload: Workload) -> Study:
+        """The same work with other latency targets: its times stay, what they mean does not."""
+        other = copy(self)
+        other.workload = workload
+        other.demand = demand_of(workload)
+        other.judged = Judged()
         return other
 
     @property

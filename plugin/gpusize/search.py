@@ -20,7 +20,7 @@ from gpusize.constraints import (
 )
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
-from gpusize.memory.result import Term, Verdict
+from gpusize.memory.result import Verdict
 from gpusize.placement import Layout, Pins, Placement, layouts
 from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
@@ -195,7 +195,9 @@ class Search:
 
     def _judge(self, instance: InstanceType, nodes: int) -> Trial:
         probe = self._probe(instance, nodes)
-        if probe is not None and self._is_sold(probe) and self._is_affordable(probe):
+        if probe is None or self._judged.ways.get(probe.hardware) == ():
+            return Trial(instance, nodes, None, None)
+        if self._is_sold(probe) and self._is_affordable(probe):
             for layout in self._ways(probe):
                 best = probe.at(layout)
                 if first_block(best, _MONEY) is None:
@@ -233,15 +235,11 @@ class Search:
         """Whether nothing of the hardware speaks against a candidate."""
         placement = candidate.placement
         layout = placement.layout
-        if layout.gpus != placement.gpus or self._is_hopeless(placement):
+        if layout.gpus != placement.gpus or not self._runs_on(candidate):
             return False
-        if not self._runs_on(candidate):
+        if self.study.sizing.is_hopeless(placement):
             return False
-        works = first_block(candidate, _LAYOUT) is None
-        weights = self._judged.weights
-        if layout not in weights and candidate.gpu.cuda:
-            weights[layout] = candidate.fit.term(Term.WEIGHTS)
-        return works
+        return first_block(candidate, _LAYOUT) is None
 
     def _runs_on(self, candidate: Candidate) -> bool:
         """Whether nothing speaks against the GPU itself."""
@@ -250,12 +248,6 @@ class Search:
         if found is None:
             found = self._judged.devices[name] = first_block(candidate, _DEVICE) is None
         return found
-
-    def _is_hopeless(self, placement: Placement) -> bool:
-        """Whether the weights of a rank, seen on another GPU, are larger than this whole one."""
-        weights = self._judged.weights.get(placement.layout, 0)
-        usable = placement.usable_bytes
-        return usable is not None and weights > usable
 
     def feasible(self, candidate: Candidate) -> bool:
         """Whether no error or warning concerns a candidate."""
@@ -270,7 +262,7 @@ class Search:
         return any(
             candidate.fit.verdict in (Verdict.FITS, Verdict.TIGHT)
             for candidate in self.tried(trial)
-            if not self._is_hopeless(candidate.placement)
+            if not self.study.sizing.is_hopeless(candidate.placement)
         )
 
     def may_span(self, instance: InstanceType) -> bool:

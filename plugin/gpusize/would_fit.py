@@ -17,6 +17,7 @@ from gpusize.wording import plan_in_words
 if TYPE_CHECKING:
     from gpusize.candidate import Candidate
     from gpusize.resolution import Plan
+    from gpusize.settings import ResolveSettings
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
 """Formats to try in place of larger weights: 8 bits first, then the usual 4-bit ones."""
@@ -32,6 +33,8 @@ SLOWER = 4
 FIELD = "time_per_output_token_ms"
 PURCHASE = frozenset({"region", "zone", "budget"})
 """Fields that change neither memory nor time."""
+TARGETS = frozenset({"latency"})
+"""Fields that change only what times are compared with."""
 
 
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
@@ -72,18 +75,29 @@ def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG0
 
 
 def _context(study: Study, tried: list[Candidate]) -> Iterator[str]:
-    """The longest context that some candidate holds, then less until the rest agrees."""
-    declared = study.demand.context_length
-    longest = max((candidate.fit.longest_context or 0 for candidate in tried), default=0)
-    context = min(longest, declared - 1) // CONTEXT_STEP * CONTEXT_STEP
-    for _ in range(CONTEXT_TRIES):
-        if context < CONTEXT_STEP:
-            return
+    """The longest context that some candidate holds, then less until the rest agrees.
+
+    Less is never harder, so where the least has no plan none has one.
+    """
+    contexts = _contexts(study, tried)
+    if not contexts or _plan(study, context_length=contexts[-1]) is None:
+        return
+    for context in contexts:
         plan = _plan(study, context_length=context)
         if plan:
             yield f"contextLength {context}: {plan_in_words(plan)}"
             return
+
+
+def _contexts(study: Study, tried: list[Candidate]) -> list[int]:
+    declared = study.demand.context_length
+    longest = max((candidate.fit.longest_context or 0 for candidate in tried), default=0)
+    context = min(longest, declared - 1) // CONTEXT_STEP * CONTEXT_STEP
+    contexts: list[int] = []
+    while context >= CONTEXT_STEP and len(contexts) < CONTEXT_TRIES:
+        contexts.append(context)
         context = context * 3 // 4 // CONTEXT_STEP * CONTEXT_STEP
+    return contexts
 
 
 def _concurrency(study: Study, tried: list[Candidate]) -> Iterator[str]:
@@ -159,20 +173,24 @@ def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
     from gpusize.resolve import decide
     from gpusize.search import blocks, reasons_of
 
-    workload = study.workload.model_copy(update=changes) if changes else study.workload
-    limits = settings or study.settings
-    if changes.keys() <= PURCHASE:
-        changed = study.bought(workload, limits)
-    else:
-        changed = Study(
-            workload,
-            study.catalog,
-            today=study.today,
-            settings=limits,
-            architecture=study.architecture,
-        )
-    resolution = decide(changed)
+    resolution = decide(_changed(study, settings or study.settings, changes))
     candidate = resolution.candidate
     if candidate is None or any(blocks(reason) for reason in reasons_of(candidate)):
         return None
     return resolution.plan
+
+
+def _changed(study: Study, settings: ResolveSettings, changes: dict[str, Any]) -> Study:
+    """A study of the changed declaration that keeps of the old one what the change leaves."""
+    workload = study.workload.model_copy(update=changes)
+    if changes.keys() <= PURCHASE:
+        return study.bought(workload, settings)
+    if changes.keys() <= TARGETS:
+        return study.hurried(workload)
+    return Study(
+        workload,
+        study.catalog,
+        today=study.today,
+        settings=settings,
+        architecture=study.architecture,
+    )

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
             """The fit on one kind of device; only asked where there are no problems."""
             ...
 
+        def floor(self, layout: Layout) -> int:
+            """Bytes of a rank below which no device holds it; 0 where that is not known."""
+            ...
+
 
 NVLINK = frozenset({"nvlink", "nvswitch"})
 """Ways to join GPUs over which engines talk without the host."""
@@ -94,6 +98,13 @@ class Sizing:
                     found = self._unknown(*found.reasons)
             self._fits[key] = found
         return found
+
+    def is_hopeless(self, placement: Placement) -> bool:
+        """Whether the work is certainly too large, found without sizing it."""
+        usable = placement.usable_bytes
+        if self.sizer is None or usable is None or self.sizer.problems:
+            return False
+        return self.sizer.floor(placement.layout) > usable
 
     def _unknown(self, *reasons: str) -> Fit:
         """A fit without figures, and why."""

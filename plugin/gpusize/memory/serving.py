@@ -53,6 +53,7 @@ class Serving:
         "_batches",
         "_caches",
         "_echoes",
+        "_floors",
         "_kernels",
         "_ranks",
         "_splits",
@@ -76,6 +77,7 @@ class Serving:
         self.assumptions = resolved.assumptions
         self.constants = resolved.constants
         self._splits: dict[tuple[int, ...], tuple[Split, ...]] = {}
+        self._floors: dict[Layout, int] = {}
         self._caches: dict[tuple[int, ...], KvCache] = {}
         self._ranks: dict[tuple[object, ...], Rank] = {}
         self._kernels: dict[tuple[int, int] | None, str | None] = {None: kernels.NATIVE}
@@ -89,14 +91,43 @@ class Serving:
             return unknown(tuple(self.problems))
         if self._kernel(known, device.capability) is None:
             return unknown((_kernel_question(known, device.capability),))
-        if known.engine.splits != TENSOR:
-            layout = layout._replace(tp=1, pp=layout.tp * layout.pp)
+        layout = self._ranked(known, layout)
         if layout.pp > self.architecture.layers:
             return unknown((f"{layout.pp} stages are more than the model has layers",))
         batch = self._batch(known, device)
         splits = self._split(known, layout)
         stages = [self._stage(known, device, layout, batch, split) for split in splits]
         return min(stages, key=_room) if len(stages) > 1 else stages[0]
+
+    def floor(self, layout: Layout) -> int:
+        """Bytes of a rank below which no GPU can be: weights and one sequence, less the error.
+
+        Cheaper than a fit; what else a rank needs, and its error, only add to it.
+        """
+        known = self.setup
+        if known is None:
+            return 0
+        found = self._floors.get(layout)
+        if found is None:
+            found = self._floors[layout] = self._floor(known, self._ranked(known, layout))
+        return found
+
+    def _floor(self, known: setup.Setup, layout: Layout) -> int:
+        if layout.pp > self.architecture.layers:
+            return 0
+        least = 0
+        for split in self._split(known, layout):
+            cache = self._cache(known, layout.tp, 1, split.stage.layers)
+            kept = cache.bytes_for(self.workload.context_length)
+            error = verdict.band(known.engine, known.form, split.weights, 0, kept)
+            least = max(least, split.weights + kept - error)
+        return least
+
+    def _ranked(self, known: setup.Setup, layout: Layout) -> Layout:
+        """The layout as the engine takes it: some give each rank whole layers."""
+        if known.engine.splits == TENSOR:
+            return layout
+        return layout._replace(tp=1, pp=layout.tp * layout.pp)
 
     def _kernel(self, known: setup.Setup, capability: tuple[int, int] | None) -> str | None:
         """How the engine runs the format; a GPU without a capability is not asked about."""
