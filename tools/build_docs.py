@@ -160,7 +160,7 @@ def _finding(example: Example, catalog: Catalog) -> str:
 
 def _configuration(rule: Rule) -> str:
     lines = ["levels:", f"  {rule.name}: warn"]
-    known = settings_file.parameters()
+    known = thresholds.parameters()
     found = {name: known[name] for name in rule.parameters if name in known}
     if found:
         lines += ["parameters:", *(f"  {name}: {value:g}" for name, value in found.items())]
@@ -215,7 +215,7 @@ def settings_page() -> str:
     meanings = _meanings(Path(thresholds.__file__))
     numbers = [
         f"| `{name}` | {value if isinstance(value, int) else f'{value:g}'} | {meanings[name]} |"
-        for name, value in settings_file.parameters().items()
+        for name, value in thresholds.parameters().items()
     ]
     presets = [f"| `{name}` | {_preset(changes)} |" for name, changes in PRESETS.items()]
     parts = [

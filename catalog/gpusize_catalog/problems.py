@@ -15,6 +15,12 @@ def shown(word: str) -> str:
     return repr(cut)
 
 
+def printable(text: str, room: int) -> str:
+    """Make a name safe to repeat: no control characters, no quotes, at most `room` characters."""
+    clean = "".join(char if char.isprintable() and char != "'" else "?" for char in text)
+    return clean if len(clean) <= room else clean[: room - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with what a user gave.

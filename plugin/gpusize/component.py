@@ -13,11 +13,12 @@ import pulumi
 
 from gpusize import launch
 from gpusize.args import DeclarationArgs
-from gpusize.decision import Decision, Surroundings, decide, model_problems, surroundings
+from gpusize.decision import Decision, decide, model_problems
 from gpusize.inputs import Given, combine, separate
 from gpusize.names import to_snake
 from gpusize.project import project_folder
 from gpusize.schema import ANSWERS
+from gpusize.surroundings import STACK_KEYS, Surroundings, surroundings
 from gpusize.tokens import COMPONENT, PACKAGE
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import GpuSizeError, Problem
@@ -26,9 +27,6 @@ AWS_VERSION = "7.51.1"
 """The aws provider asked for where the program has no aws SDK of its own."""
 AWS_MAJOR = "7."
 """Since this version every aws resource names its region."""
-
-SETTINGS = ("today", "catalog", "lock")
-"""Keys of the stack's configuration under `gpusize:` that a decision depends on."""
 
 
 class WorkloadError(pulumi.RunError):
@@ -179,9 +177,9 @@ def read(name: str, args: object, around: Surroundings) -> tuple[Given, Workload
 
 def _decide(name: str, args: object) -> tuple[Given, Decision]:
     config = pulumi.Config(PACKAGE)
-    settings = {key: config.get(key) for key in SETTINGS}
+    stack = {key: config.get(key) for key in STACK_KEYS}
     try:
-        around = surroundings(project_folder(Path.cwd()), settings)
+        around = surroundings(project_folder(Path.cwd()), stack)
         given, workload = read(name, args, around)
         return given, decide(name, workload, around)
     except GpuSizeError as error:

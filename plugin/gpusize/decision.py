@@ -6,9 +6,7 @@ what a newer catalog would do instead is only told.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize_catalog.problems import GpuSizeError, Problem
@@ -17,20 +15,11 @@ if TYPE_CHECKING:
     from gpusize.constraints.reason import Reason
     from gpusize.lock import Entry
     from gpusize.resolution import Plan, Resolution
+    from gpusize.surroundings import Surroundings
     from gpusize.workload import Workload
 
-LOCK_FILE = "gpusize.lock"
 MOST_REASONS = 5
 """Reasons that are told where there is no plan: dozens of types may each have theirs."""
-
-
-class Surroundings(NamedTuple):
-    """Where a decision is taken: the program's folder, the day, the catalog, the lock."""
-
-    folder: Path
-    today: datetime.date
-    overlays: tuple[Path, ...] = ()
-    lock: Path | None = None
 
 
 class Decision(NamedTuple):
@@ -86,32 +75,6 @@ class Decision(NamedTuple):
         return list(self.plan.reasons)
 
 
-def surroundings(folder: Path, settings: Mapping[str, str | None]) -> Surroundings:
-    """Read the settings `today`, `catalog` and `lock`; paths are relative to the folder.
-
-    `catalog` may name several folders, with commas between. Raises `GpuSizeError` with every
-    problem.
-    """
-    problems: list[Problem] = []
-    today = datetime.date.today()
-    day = settings.get("today")
-    if day:
-        try:
-            today = datetime.date.fromisoformat(day)
-        except ValueError:
-            problems.append(Problem("gpusize:today", "is not a date", "write it as YYYY-MM-DD"))
-    names = [name.strip() for name in (settings.get("catalog") or "").split(",")]
-    overlays = tuple(folder / name for name in names if name)
-    problems += (
-        Problem("gpusize:catalog", f"there is no folder {overlay}")
-        for overlay in overlays
-        if not overlay.is_dir()
-    )
-    if problems:
-        raise GpuSizeError(problems)
-    return Surroundings(folder, today, overlays, folder / (settings.get("lock") or LOCK_FILE))
-
-
 def decide(name: str, workload: Workload, around: Surroundings) -> Decision:
     """Take the locked decision of a workload, else resolve it by the catalog.
 
@@ -156,7 +119,14 @@ def _resolve(name: str, workload: Workload, around: Surroundings) -> Resolution:
 
     catalog = load(around.overlays)
     try:
-        return resolve(workload, catalog, today=around.today, name=name, base_dir=around.folder)
+        return resolve(
+            workload,
+            catalog,
+            today=around.today,
+            name=name,
+            settings=around.settings,
+            base_dir=around.folder,
+        )
     except GpuSizeError as error:
         raise GpuSizeError(_at_model(error.problems)) from None
 

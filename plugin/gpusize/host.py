@@ -15,11 +15,12 @@ from pulumi.provider.provider import CheckFailure, InvokeResult
 
 from gpusize import __version__
 from gpusize.component import GpuWorkload, WorkloadError, is_deferred, read
-from gpusize.decision import Surroundings, decide, surroundings
+from gpusize.decision import decide
 from gpusize.inputs import SWITCHES, WIRING, deferred
 from gpusize.names import to_camel
 from gpusize.project import project_folder
 from gpusize.schema import QUESTION, SCHEMA_FILE
+from gpusize.surroundings import Surroundings, surroundings
 from gpusize.tokens import COMPONENT, RESOLVE
 from gpusize_catalog.problems import GpuSizeError, Problem
 
@@ -84,9 +85,11 @@ def _surroundings(today: str | None) -> Surroundings:
     try:
         return surroundings(project_folder(Path.cwd()), {"today": today})
     except GpuSizeError as error:
-        # Here the date is an argument, not a setting.
-        problems = (Problem("today", one.message, one.fix) for one in error.problems)
-        raise GpuSizeError(problems) from None
+        # Here the date is an argument, not a value of the stack's configuration.
+        raise GpuSizeError(
+            Problem("today", one.message, one.fix) if one.path == "gpusize:today" else one
+            for one in error.problems
+        ) from None
 
 
 def _is_text(value: object) -> bool:

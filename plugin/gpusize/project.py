@@ -1,4 +1,4 @@
-"""Where the Pulumi project lies that a shell works for: the folder of files beside a program."""
+"""Where the Pulumi project lies that a shell works for, and what our files beside it are called."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+DECLARATIONS_FILE = "gpusize.yaml"
+"""What runs on the resources that a tag ties to it."""
+LOCK_FILE = "gpusize.lock"
+"""Decisions that stay."""
+SETTINGS_FILE = "gpusize-policy.yaml"
+"""How is decided and judged."""
 PROJECT_FILES = ("Pulumi.yaml", "Pulumi.yml")
 _NAME = re.compile(r"""^["']?name["']?\s*:\s*["']?([^\s"'#,]+)""", re.MULTILINE)
 

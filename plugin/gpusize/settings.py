@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from gpusize_catalog.units import GIB
+from gpusize.names import to_camel, to_snake
 
 
 class ResolveSettings(NamedTuple):
@@ -21,9 +22,9 @@ class ResolveSettings(NamedTuple):
     """More of the engine's time than this spent between GPUs without NVLink is a poor layout."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
-    min_host_bytes: int = 12 * GIB
-    """Host memory below which gpusize chooses no type itself: system, engine and one shard of
-    weights (5 GB in most checkpoints) while it loads."""
+    min_host_gib: float = 12.0
+    """GiB of host memory below which gpusize chooses no type itself: system, engine and one shard
+    of weights (5 GB in most checkpoints) while it loads."""
     max_nodes: int = 4
     """Instances of one replica that gpusize considers by itself."""
     min_fabric_gbps: float = 100.0
@@ -34,3 +35,18 @@ class ResolveSettings(NamedTuple):
 
 
 DEFAULTS = ResolveSettings()
+
+
+def parameters() -> dict[str, int | float]:
+    """Name every limit in camelCase, as files do, with its default."""
+    return {to_camel(name): value for name, value in DEFAULTS._asdict().items()}
+
+
+def with_parameters(given: Mapping[str, float]) -> ResolveSettings:
+    """Change the defaults by some limits, each named in camelCase, and kept whole where it is."""
+    changed: dict[str, Any] = {
+        to_snake(name): type(default)(given[name])
+        for name, default in parameters().items()
+        if name in given
+    }
+    return DEFAULTS._replace(**changed)

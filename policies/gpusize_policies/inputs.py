@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.documents import Document, read
+from gpusize.project import LOCK_FILE
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import Subject
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
     from gpusize_policies.settings import Settings
 
-LOCK = "gpusize.lock"
-"""File of decisions that stay, beside a program."""
-DECLARATIONS = "gpusize.yaml"
-"""File of declarations beside a program."""
 PROGRAM_KEY = "resources"
 """Top-level key that tells a Pulumi YAML program from a file of declarations."""
 HINT = "workloads stand under the key `workloads`, by name; see `gpusize schema workload`"
@@ -117,7 +114,7 @@ def _read_file(file: str, context: Context) -> tuple[list[Case], tuple[Problem, 
 
 def lock_beside(file: str, settings: Settings) -> Path:
     """Return the file of kept decisions for a file of declarations."""
-    return settings.lock or Path(file).parent / LOCK
+    return settings.lock or Path(file).parent / LOCK_FILE
 
 
 def _case(

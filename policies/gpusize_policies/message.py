@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from gpusize_catalog.problems import printable
 from gpusize_policies.finding import NO_NUMBERS, Number, docs_page
 
 LONGEST = 400
@@ -52,12 +53,6 @@ def shorten(text: str, room: int) -> str:
         return text
     cut = text[: max(room - len(ELLIPSIS), 0)].rsplit(" ", 1)[0].rstrip(" ,;:.(")
     return cut + ELLIPSIS
-
-
-def printable(text: str, room: int) -> str:
-    """Make a name safe to repeat: no control characters, no quotes, at most `room` characters."""
-    clean = "".join(char if char.isprintable() and char != "'" else "?" for char in text)
-    return clean if len(clean) <= room else clean[: room - 1] + ELLIPSIS
 
 
 def _sentence(text: str) -> str:

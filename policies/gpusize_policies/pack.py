@@ -20,6 +20,7 @@ from pulumi.runtime import proto
 from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
+from gpusize.surroundings import STACK_KEYS
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies.decode import decode, may_point, text_of
@@ -29,9 +30,8 @@ from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Rule
 from gpusize_policies.session import KINDS, TEMPLATE, Seen, Session
 from gpusize_policies.setup import (
-    SETTINGS_FILE,
+    FILE_KEY,
     SETTINGS_POLICY,
-    STACK_KEYS,
     Setup,
     Stack,
     configure,
@@ -76,7 +76,7 @@ class Judge:
 
     def configure(self, names: Sequence[str], config: Mapping[str, Mapping[str, Any]]) -> None:
         """Take in what `--policy-pack-config` says, levels aside."""
-        file = config.get(SETTINGS_POLICY, {}).get(SETTINGS_FILE)
+        file = config.get(SETTINGS_POLICY, {}).get(FILE_KEY)
         setup = self.announced
         if isinstance(file, str):
             setup = set_up(self.stack, setup.run.folder, file)
@@ -211,7 +211,7 @@ def _settings_policy(judge: Judge) -> RulePolicy:
         enforcement_level=EnforcementLevel.MANDATORY,
         severity=pulumi_policy.Severity.HIGH,
         config_schema=pulumi_policy.PolicyConfigSchema(
-            {SETTINGS_FILE: {"type": "string", "description": text}}
+            {FILE_KEY: {"type": "string", "description": text}}
         ),
     )
 

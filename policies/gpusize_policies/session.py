@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.placement import Layout
+from gpusize.project import DECLARATIONS_FILE
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import Finding, Subject
-from gpusize_policies.inputs import DECLARATIONS, Context, declarations
+from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import evaluate
 from gpusize_policies.reading import EXTRACTORS, Props, Selection, Value, select
 
@@ -73,6 +74,7 @@ class Run(NamedTuple):
     today: datetime.date
     folder: Path | None = None
     overlays: tuple[Path, ...] = ()
+    """Of the settings and of the stack's configuration."""
     lock: Path | None = None
     region: str = ""
     """Region of the stack's configuration, for resources that name none."""
@@ -94,8 +96,7 @@ class Session:
         """The catalog with what every case shares."""
         from gpusize_catalog.store import load
 
-        catalog = load((*self.run.settings.catalog, *self.run.overlays))
-        return Context(catalog, self.run.settings, self.run.today)
+        return Context(load(self.run.overlays), self.run.settings, self.run.today)
 
     @cached_property
     def file(self) -> Path | None:
@@ -103,7 +104,7 @@ class Session:
         named = self.run.settings.workloads
         if named is not None:
             return named
-        beside = self.run.folder / DECLARATIONS if self.run.folder else None
+        beside = self.run.folder / DECLARATIONS_FILE if self.run.folder else None
         return beside if beside and beside.is_file() else None
 
     @cached_property
@@ -222,7 +223,7 @@ class Session:
         if self.file is not None:
             return f"no GpuWorkload of this stack and no entry of {self.file.name} has that name"
         where = "beside the program" if self.run.folder else "(GPUSIZE_PROGRAM names its folder)"
-        return f"no GpuWorkload of this stack has that name, and no {DECLARATIONS} is {where}"
+        return f"no GpuWorkload of this stack has that name, and no {DECLARATIONS_FILE} is {where}"
 
     def _find(self, name: str) -> Declared | None:
         return self._components.get(name) or self._file[0].get(name)

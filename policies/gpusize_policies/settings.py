@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpusize.names import to_snake
 from gpusize_policies.finding import Severity
 
 if TYPE_CHECKING:
@@ -14,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpusize.settings import ResolveSettings
+    from gpusize.settings_file import Deciding
     from gpusize_policies.rule import Rule
 
-FILE_NAME = "gpusize-policy.yaml"
 OFF = "off"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -58,12 +57,16 @@ class Settings(NamedTuple):
     @property
     def resolving(self) -> ResolveSettings:
         """The thresholds in the form that the resolver and the constraints take."""
-        from gpusize.settings import ResolveSettings
+        from gpusize.settings import with_parameters
 
-        defaults = ResolveSettings()
-        given = {to_snake(name): value for name, value in self.parameters.items()}
-        fields: Any = {name: type(getattr(defaults, name))(given[name]) for name in given}
-        return defaults._replace(**fields)
+        return with_parameters(self.parameters)
+
+    @property
+    def deciding(self) -> Deciding:
+        """The part that decisions depend on, as the component reads it."""
+        from gpusize.settings_file import Deciding
+
+        return Deciding(self.parameters, self.today, self.catalog, self.lock)
 
 
 DEFAULTS = Settings()

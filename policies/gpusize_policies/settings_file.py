@@ -1,26 +1,36 @@
-"""`gpusize-policy.yaml`: read, checked and described by one table.
+"""`gpusize-policy.yaml` as a whole: read, checked and described by one table.
 
-`FIELDS` is the whole vocabulary: the parser, the JSON Schema and the docs are made from it.
+`FIELDS` is the whole vocabulary: the parser, the JSON Schema and the docs are made from it. Those
+that decisions depend on are shared with the component, see `gpusize.settings_file`.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from gpusize.names import to_camel
-from gpusize_policies.message import printable
-from gpusize_policies.settings import FILE_NAME, OFF, PRESETS, Settings
+from gpusize.project import SETTINGS_FILE
+from gpusize.settings_file import (
+    CATALOG,
+    LOCK,
+    LONGEST_KEY,
+    PARAMETERS,
+    TODAY,
+    Field,
+    Told,
+    guess,
+    read_path,
+    text_schema,
+)
+from gpusize_catalog.problems import printable
+from gpusize_policies.settings import OFF, PRESETS, Settings
 
 if TYPE_CHECKING:
     from gpusize.documents import Document
     from gpusize_catalog.problems import Problem
 
 LEVELS = ("error", "warn", "advice", OFF)
-LONGEST_KEY = 40
-"""Characters of an unknown key that a message repeats."""
 
 ALL = "all"
 LEVEL_KEY = "enforcementLevel"
@@ -29,22 +39,6 @@ ALL_LEVELS = {"mandatory": "strict", "advisory": "observe"}
 
 PACK_LEVELS = {"mandatory": "error", "remediate": "error", "advisory": "warn", "disabled": OFF}
 """Pulumi's enforcement levels in the words of this file."""
-
-
-class Told(NamedTuple):
-    """Where a reader of one field reports to, and what relative paths are relative to."""
-
-    path: str
-    base: Path
-    report: Callable[[str, str, str], None]
-
-
-class Field(NamedTuple):
-    """One key of the file: how it is read, and its JSON Schema."""
-
-    name: str
-    read: Callable[[Any, Told], Any]
-    schema: Callable[[], dict[str, Any]]
 
 
 def load(path: str) -> Settings:
@@ -81,7 +75,7 @@ def parse(
     for key, value in (raw or {}).items():
         field = _BY_NAME.get(str(key))
         if field is None:
-            report(printable(str(key), LONGEST_KEY), "unknown key", _mean(str(key), _BY_NAME))
+            report(printable(str(key), LONGEST_KEY), "unknown key", guess(str(key), _BY_NAME))
             continue
         found = field.read(value, Told(field.name, base, report))
         if found is not None:
@@ -133,7 +127,7 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema of the settings file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": FILE_NAME,
+        "title": SETTINGS_FILE,
         "description": "Settings of the gpusize rules: the command, the policy pack and reviews.",
         "type": "object",
         "additionalProperties": False,
@@ -145,7 +139,7 @@ def _read_word(words: Mapping[str, Any] | tuple[str, ...]) -> Callable[[Any, Tol
     def read(value: Any, told: Told) -> Any:
         if isinstance(value, str) and value in words:
             return value
-        told.report(told.path, f"takes one of {', '.join(words)}", _mean(str(value), words))
+        told.report(told.path, f"takes one of {', '.join(words)}", guess(str(value), words))
         return None
 
     return read
@@ -166,7 +160,7 @@ def _read_levels(value: Any, told: Told) -> Any:
             close = suggest(str(key))
             told.report(path, "no such rule", f"did you mean {close[0]}?" if close else _RULES_HINT)
         elif level not in LEVELS:
-            told.report(path, f"takes one of {', '.join(LEVELS)}", _mean(str(given), LEVELS))
+            told.report(path, f"takes one of {', '.join(LEVELS)}", guess(str(given), LEVELS))
         elif rule.code in levels:
             told.report(path, f"sets {rule.code} a second time", "keep the code or the name")
         else:
@@ -177,78 +171,8 @@ def _read_levels(value: Any, told: Told) -> Any:
 _RULES_HINT = "`gpusize rules` lists them"
 
 
-def _read_parameters(value: Any, told: Told) -> Any:
-    known = parameters()
-    if not isinstance(value, Mapping):
-        told.report(told.path, "takes a mapping of names to numbers", "")
-        return None
-    found: dict[str, float] = {}
-    for key, given in value.items():
-        path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
-        if key not in known:
-            told.report(path, "no such parameter", _mean(str(key), known))
-        elif not _is_amount(given):
-            told.report(path, "takes a number that is not negative", f"default: {known[key]:g}")
-        elif isinstance(known[key], int) and given != int(given):
-            told.report(path, "takes a whole number", f"default: {known[key]}")
-        else:
-            found[str(key)] = type(known[key])(given)
-    return found
-
-
-def _is_amount(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value < float("inf")
-
-
-def _read_date(value: Any, told: Told) -> Any:
-    try:
-        return datetime.date.fromisoformat(str(value))
-    except ValueError:
-        told.report(told.path, "takes a date", "write it as YYYY-MM-DD")
-        return None
-
-
-def _read_path(value: Any, told: Told) -> Any:
-    if isinstance(value, str) and value and "\0" not in value:
-        return told.base / value
-    told.report(told.path, "takes a path, relative to this file", "")
-    return None
-
-
-def _read_paths(value: Any, told: Told) -> Any:
-    values = value if isinstance(value, list) else [value]
-    return tuple(path for item in values if (path := _read_path(item, told)) is not None)
-
-
-def parameters() -> Mapping[str, float]:
-    """Name every threshold in camelCase, with its default."""
-    from gpusize.settings import ResolveSettings
-
-    return {
-        to_camel(name): value
-        for name, value in _defaults(ResolveSettings())
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
-
-
-def _defaults(settings: Any) -> Iterator[tuple[str, Any]]:
-    names: tuple[str, ...] = getattr(settings, "_fields", ())
-    return ((name, getattr(settings, name)) for name in names)
-
-
-def _mean(word: str, known: Mapping[str, Any] | tuple[str, ...]) -> str:
-    from gpusize_catalog.spelling import did_you_mean
-
-    return did_you_mean(word, known, most=1) or f"known are {', '.join(known)}"
-
-
 def _word_schema(words: Any, text: str) -> Callable[[], dict[str, Any]]:
     return lambda: {"description": text, "enum": list(words)}
-
-
-def _text_schema(text: str, **more: Any) -> Callable[[], dict[str, Any]]:
-    return lambda: {"description": text, "type": "string", "minLength": 1, **more}
 
 
 def _levels_schema() -> dict[str, Any]:
@@ -263,26 +187,6 @@ def _levels_schema() -> dict[str, Any]:
     }
 
 
-def _parameters_schema() -> dict[str, Any]:
-    return {
-        "description": "Thresholds that the rules and the resolver share.",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            name: {"type": "number", "minimum": 0, "default": value}
-            for name, value in parameters().items()
-        },
-    }
-
-
-def _catalog_schema() -> dict[str, Any]:
-    folder = {"type": "string", "minLength": 1}
-    return {
-        "description": "Folders with rows that replace or add to the shipped catalog.",
-        "anyOf": [folder, {"type": "array", "items": folder}],
-    }
-
-
 FIELDS: tuple[Field, ...] = (
     Field(
         "preset",
@@ -294,7 +198,7 @@ FIELDS: tuple[Field, ...] = (
         ),
     ),
     Field("levels", _read_levels, _levels_schema),
-    Field("parameters", _read_parameters, _parameters_schema),
+    PARAMETERS,
     Field(
         "unknowns",
         _read_word(("advice", "warn", "error")),
@@ -303,17 +207,13 @@ FIELDS: tuple[Field, ...] = (
             "Level of GPU900: values that are not known before an update.",
         ),
     ),
-    Field(
-        "today",
-        _read_date,
-        _text_schema("Date that prices are judged at, in place of the clock's.", format="date"),
-    ),
-    Field("catalog", _read_paths, _catalog_schema),
+    TODAY,
+    CATALOG,
     Field(
         "workloads",
-        _read_path,
-        _text_schema("File of the declarations that the tag `gpusize:workload` refers to."),
+        read_path,
+        text_schema("File of the declarations that the tag `gpusize:workload` refers to."),
     ),
-    Field("lock", _read_path, _text_schema("File of the decisions that stay, `gpusize.lock`.")),
+    LOCK,
 )
 _BY_NAME = {field.name: field for field in FIELDS}

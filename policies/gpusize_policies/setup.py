@@ -6,30 +6,28 @@ is looked for where the command was given and where the processes that started t
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpusize.project import find_project, project_folder
+from gpusize.project import DECLARATIONS_FILE, SETTINGS_FILE, find_project, project_folder
+from gpusize.settings_file import settings_path
+from gpusize.surroundings import surround
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.finding import Severity
-from gpusize_policies.inputs import DECLARATIONS
 from gpusize_policies.registry import RULES, suggest
 from gpusize_policies.rule import Rule
 from gpusize_policies.session import Run
-from gpusize_policies.settings import DEFAULTS, FILE_NAME, OFF, Settings, load
+from gpusize_policies.settings import DEFAULTS, OFF, load
 
 SETTINGS_POLICY = "gpusize-settings"
 """Policy that tells what is wrong with the settings, and carries what concerns the whole pack."""
-SETTINGS_FILE = "file"
+FILE_KEY = "file"
 """Its property that names the settings file."""
 
 PROGRAM = "GPUSIZE_PROGRAM"
 """Variable of the environment that names the program's folder, where it is not found."""
-STACK_KEYS = ("today", "catalog", "lock", "settings")
-"""Keys of the stack's configuration under `gpusize:` that the pack reads."""
 GENERATIONS = 4
 """Processes between the pack and the shell: language host, its proxy, the engine, a wrapper."""
 
@@ -67,7 +65,7 @@ def find_folder(project: str, starts: Iterable[Path]) -> Path | None:
     if project:
         return find_project(project, places)
     folders = (project_folder(start) for start in places)
-    ours = (DECLARATIONS, FILE_NAME)
+    ours = (DECLARATIONS_FILE, SETTINGS_FILE)
     return next((one for one in folders if any((one / name).is_file() for name in ours)), None)
 
 
@@ -107,15 +105,18 @@ def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
     problems: list[Problem] = []
     base = folder or Path.cwd()
     settings = DEFAULTS
-    named = file or stack.config.get("settings") or ""
-    path = base / (named or FILE_NAME)
+    path = settings_path(base, file or stack.config.get("settings") or "")
     try:
-        if named or path.is_file():
+        if path:
             settings = load(str(path))
     except GpuSizeError as error:
         problems += error.problems
-    today, overlays, lock = _of_stack(stack, base, settings, problems)
-    run = Run(settings, today, folder, overlays, lock, stack.region)
+    try:
+        around = surround(base, settings.deciding, stack.config)
+    except GpuSizeError as error:
+        problems += error.problems
+        around = surround(base, settings.deciding, {})
+    run = Run(settings, around.today, folder, around.overlays, around.lock, stack.region)
     return Setup(run, tuple(problems))
 
 
@@ -137,26 +138,10 @@ def configure(setup: Setup, names: Sequence[str], config: Mapping[str, Mapping[s
     return Setup(setup.run._replace(settings=settings), tuple(problems))
 
 
-def _of_stack(
-    stack: Stack, base: Path, settings: Settings, problems: list[Problem]
-) -> tuple[datetime.date, tuple[Path, ...], Path | None]:
-    from gpusize.decision import surroundings
-
-    default = settings.today or datetime.date.today()
-    try:
-        around = surroundings(base, stack.config)
-    except GpuSizeError as error:
-        problems += error.problems
-        return default, (), settings.lock
-    today = around.today if stack.config.get("today") else default
-    lock = around.lock if stack.config.get("lock") else settings.lock or around.lock
-    return today, around.overlays, lock
-
-
 def _known(name: str, rules: Mapping[str, Rule]) -> tuple[str, ...]:
     """Name the properties that the configuration of a policy may have."""
     if name == SETTINGS_POLICY:
-        return (SETTINGS_FILE,)
+        return (FILE_KEY,)
     return rules[name].parameters if name in rules else ()
 
 

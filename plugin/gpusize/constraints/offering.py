@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.zones import is_local_zone, is_zone_id
 from gpusize_catalog.facts import Coverage, Status
-from gpusize_catalog.units import gib
+from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
     from gpusize.candidate import Candidate
@@ -144,7 +144,7 @@ def architecture_mismatch(candidate: Candidate) -> Iterator[Reason]:
 
 def host_memory_too_small(candidate: Candidate) -> Iterator[Reason]:
     """Too little host memory to load weights, on a type that nobody asked for."""
-    instance, floor = candidate.instance, candidate.settings.min_host_bytes
+    instance, floor = candidate.instance, candidate.settings.min_host_gib * GIB
     if instance.memory_bytes is None or instance.memory_bytes >= floor:
         return
     if candidate.workload.instance_type is not None:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpusize.names import to_camel
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.commands.emit import emit
 from gpusize_policies.commands.options import Parser, add_catalog, add_output
-from gpusize_policies.message import printable
 
 if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog

@@ -6,7 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.commands.emit import emit
 from gpusize_policies.commands.options import Parser, add_output, add_settings
 
@@ -86,7 +86,6 @@ def _rule_json(rule: Rule) -> str:
 
 
 def _unknown(word: str) -> Problem:
-    from gpusize_policies.message import printable
     from gpusize_policies.registry import suggest
 
     close = suggest(word)

@@ -7,9 +7,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusize.project import SETTINGS_FILE
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.inputs import Context
-from gpusize_policies.settings import DEFAULTS, FILE_NAME, Settings
+from gpusize_policies.settings import DEFAULTS, Settings
 
 if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
@@ -28,7 +29,7 @@ def open_session(options: Namespace) -> Context:
 def load_settings(options: Namespace) -> Settings:
     """Read the named settings, or those of this folder; the option `--strict` sets the preset."""
     settings = DEFAULTS
-    path = options.settings or (FILE_NAME if Path(FILE_NAME).is_file() else "")
+    path = options.settings or (SETTINGS_FILE if Path(SETTINGS_FILE).is_file() else "")
     if path:
         from gpusize_policies.settings_file import load
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize_catalog.problems import printable
 from gpusize_policies.finding import Severity
 from gpusize_policies.fixes import plain, wrapped
-from gpusize_policies.message import Remark, printable
+from gpusize_policies.message import Remark
 from gpusize_policies.rule import Needs, Waivable, rule
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def test_its_words_are_in_the_schema_that_is_made_with_it(
 def test_resources_of_a_stack_are_judged_with_it(
     folder: Path, kind: str, properties: dict[str, Any], today: Any
 ) -> None:
-    session = Session(Run(Settings(catalog=(folder / "ours",)), today, folder, region=own.REGION))
+    session = Session(Run(Settings(), today, folder, (folder / "ours",), region=own.REGION))
     assert session.problems == ()
     seen = Seen(kind, "chat", f"urn:pulumi:dev::app::{kind}::chat", properties)
     assert session.judge(seen) == ()
@@ -98,5 +98,5 @@ def test_resources_of_a_stack_are_judged_with_it(
 
 def test_a_bad_overlay_is_the_only_problem_that_is_told(folder: Path, today: Any) -> None:
     (folder / "ours" / "gpus.csv").write_text("id,nonsense\nx,y\n")
-    session = Session(Run(Settings(catalog=(folder / "ours",)), today, folder))
+    session = Session(Run(Settings(), today, folder, (folder / "ours",)))
     assert {Path(problem.file).parent.name for problem in session.problems} == {"ours"}

@@ -1,0 +1,72 @@
+"""Where a decision is taken: the program's folder, the day, the catalog, the lock, the thresholds.
+
+They come from `gpusize-policy.yaml` beside the program and from the stack's configuration, which
+wins. The component and the policy pack take them from here, so that they decide alike.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from gpusize.project import LOCK_FILE
+from gpusize.settings import DEFAULTS, ResolveSettings
+from gpusize.settings_file import Deciding, read_deciding, settings_path
+from gpusize_catalog.problems import GpuSizeError, Problem
+
+STACK_KEYS = ("today", "catalog", "lock", "settings")
+"""Keys of the stack's configuration under `gpusize:`; paths are relative to the program."""
+
+
+class Surroundings(NamedTuple):
+    """What a decision depends on besides the declaration."""
+
+    folder: Path
+    today: datetime.date
+    overlays: tuple[Path, ...] = ()
+    lock: Path | None = None
+    settings: ResolveSettings = DEFAULTS
+
+
+def surroundings(folder: Path, config: Mapping[str, str | None]) -> Surroundings:
+    """Read the settings file of a program and take in the stack's configuration.
+
+    Raises `GpuSizeError` with every problem.
+    """
+    path = settings_path(folder, config.get("settings") or "")
+    return surround(folder, read_deciding(path) if path else Deciding(), config)
+
+
+def surround(folder: Path, file: Deciding, config: Mapping[str, str | None]) -> Surroundings:
+    """Join what the settings file says with the stack's configuration.
+
+    `catalog` may name several folders, with commas between; they lie over those of the file. Raises
+    `GpuSizeError` with every problem of the configuration.
+    """
+    problems: list[Problem] = []
+    today = file.today
+    day = config.get("today")
+    if day:
+        try:
+            today = datetime.date.fromisoformat(day)
+        except ValueError:
+            problems.append(Problem("gpusize:today", "is not a date", "write it as YYYY-MM-DD"))
+    names = [name.strip() for name in (config.get("catalog") or "").split(",")]
+    overlays = tuple(folder / name for name in names if name)
+    problems += (
+        Problem("gpusize:catalog", f"there is no folder {overlay}")
+        for overlay in overlays
+        if not overlay.is_dir()
+    )
+    if problems:
+        raise GpuSizeError(problems)
+    lock = config.get("lock")
+    return Surroundings(
+        folder,
+        today or datetime.date.today(),
+        (*file.catalog, *overlays),
+        folder / lock if lock else file.lock or folder / LOCK_FILE,
+        file.resolving,
+    )
