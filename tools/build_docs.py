@@ -221,10 +221,14 @@ def settings_page() -> str:
     parts = [
         "# Settings",
         GENERATED,
-        "One file, `gpusize-policy.yaml`, tells the command and the policy pack how to judge. The"
-        " command takes it from its folder, or as `--settings FILE`; the pack from beside the"
-        " program. What `--policy-pack-config` takes is taken here too, so one file can serve both."
+        "One file, `gpusize-policy.yaml`, tells the component how to decide, and the command and"
+        " the policy pack how to judge. The command takes it from its folder, or as `--settings"
+        " FILE`; component and pack from beside the program, or where the stack's configuration"
+        " says (`gpusize:settings`). What `--policy-pack-config` takes is taken here too, so one"
+        " file can serve all; what stands on that option alone, the component does not see."
         " `gpusize schema settings` prints its JSON Schema.",
+        "`gpusize:today`, `gpusize:catalog` and `gpusize:lock` in the stack's configuration win over"
+        " the keys `today` and `lock`, and lie over the folders of `catalog`.",
         SETTINGS_EXAMPLE,
         "\n".join(["| key | meaning |", "|---|---|", *rows]),
         "## Presets\n\n" + "\n".join(["| preset | changes |", "|---|---|", *presets]),

@@ -295,6 +295,12 @@ def test_without_any_type_there_is_nothing_to_launch():
 def test_bad_configuration_is_told():
     with pytest.raises(WorkloadError, match="gpusize:today"):
         run(CHAT, config={"gpusize:today": "tomorrow"})
+
+
+def test_settings_beside_the_program_decide(folder):
+    (folder / "gpusize-policy.yaml").write_text("parameters: {minHostGib: 4000}\n")
+    _, _, outputs = run(CHAT)
+    assert outputs["instance_type"] != "g6.xlarge"
     with pytest.raises(WorkloadError, match="gpusize:catalog"):
         run(CHAT, config={"gpusize:catalog": "no-such-folder"})
 
