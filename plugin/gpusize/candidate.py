@@ -317,8 +317,7 @@ class Candidate:
 
     def at(self, layout: Layout) -> Candidate:
         """The same workload on the same hosts in another layout."""
-        placement = self.placement._replace(layout=layout)
-        return Candidate(self.study, placement, self.hardware)
+        return Candidate(self.study, self.placement.laid_out(layout), self.hardware)
 
     @property
     def fit(self) -> Fit:

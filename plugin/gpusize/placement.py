@@ -57,6 +57,19 @@ class Placement(NamedTuple):
             return None
         return int(self.gpu.usable_bytes * self.instance.partition)
 
+    def laid_out(self, layout: Layout) -> Placement:
+        """The same machines in another layout; a search makes hundreds."""
+        return Placement(
+            self.instance,
+            self.gpu,
+            self.nodes,
+            layout,
+            self.region,
+            self.market,
+            self.zone,
+            self.capacity_reservation,
+        )
+
 
 class Pins(NamedTuple):
     """Parallel sizes that the workload fixes; None leaves them open."""

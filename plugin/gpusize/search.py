@@ -78,6 +78,7 @@ def asked(*tables: Mapping[str, Constraint]) -> tuple[Constraint, ...]:
 
 _DEVICE, _LAYOUT, _MONEY = asked(DEVICE), asked(LAYOUT), asked(MONEY)
 _ALL = asked(OFFER, MARKET, SILICON, MONEY)
+_BESIDE_DEVICE = asked(OFFER, MARKET, LAYOUT, MONEY)
 
 
 def first_block(candidate: Candidate, table: Iterable[Constraint]) -> Reason | None:
@@ -412,7 +413,9 @@ def _siblings(placement: Placement, study: Study) -> list[InstanceType]:
 
 def reasons_against(candidate: Candidate) -> tuple[Reason, ...]:
     """What speaks against a candidate; no search for a better node is made to say it."""
-    found = [reason for rule in _ALL for reason in rule(candidate) if blocks(reason)]
+    device_is_fine = candidate.study.judged.devices.get(candidate.gpu.id)
+    rules = _BESIDE_DEVICE if device_is_fine else _ALL
+    found = [reason for rule in rules for reason in rule(candidate) if blocks(reason)]
     return tuple(sorted(found, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 

@@ -94,17 +94,17 @@ def price_unknown(candidate: Candidate) -> Iterator[Reason]:
 
 def hourly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """The instances cost more per hour than the workload may."""
-    yield from _over(candidate, "hourly", "hour")
+    return _over(candidate, "hourly", "hour")
 
 
 def monthly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """A month costs more than the workload may."""
-    yield from _over(candidate, "monthly", "month")
+    return _over(candidate, "monthly", "month")
 
 
 def run_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """A run costs more than the workload may."""
-    yield from _over(candidate, "per_run", "run")
+    return _over(candidate, "per_run", "run")
 
 
 def _over(candidate: Candidate, field: str, unit: str) -> Iterator[Reason]:

@@ -69,12 +69,12 @@ def fp8_compute_unsupported(candidate: Candidate) -> Iterator[Reason]:
 
 def int4_kernel_unsupported(candidate: Candidate) -> Iterator[Reason]:
     """The engine has no kernel for that 4-bit integer format on that GPU."""
-    yield from _refused(candidate, INT4_FORMATS, "int4-kernel-unsupported")
+    return _refused(candidate, INT4_FORMATS, "int4-kernel-unsupported")
 
 
 def fp4_unsupported(candidate: Candidate) -> Iterator[Reason]:
     """The engine has no kernel for that 4-bit float format on that GPU."""
-    yield from _refused(candidate, FP4_FORMATS, "fp4-unsupported")
+    return _refused(candidate, FP4_FORMATS, "fp4-unsupported")
 
 
 def format_refused(candidate: Candidate) -> Iterator[Reason]:

@@ -61,6 +61,8 @@ class Fit(NamedTuple):
     verdict: Verdict
     reasons: tuple[str, ...]
     terms: tuple[tuple[Term, int], ...]
+    need: int | None
+    """Bytes needed by one full-context sequence on the worst GPU."""
     budget: int | None
     band: int
     kv_pool: int | None
@@ -74,11 +76,6 @@ class Fit(NamedTuple):
     assumptions: tuple[Assumption, ...]
     constants: tuple[str, ...]
     """Which rows of the engines table were used, as `engine version-range`."""
-
-    @property
-    def need(self) -> int | None:
-        """Bytes needed by one full-context sequence on the worst GPU."""
-        return sum([size for _, size in self.terms]) if self.terms else None
 
     @property
     def margin(self) -> int | None:
@@ -109,6 +106,7 @@ def unknown(
         verdict=Verdict.UNKNOWN,
         reasons=reasons,
         terms=(),
+        need=None,
         budget=None,
         band=0,
         kv_pool=None,

@@ -50,6 +50,7 @@ class Serving:
     """One workload that generates tokens; what depends only on part of a placement is kept."""
 
     __slots__ = (
+        "_activations",
         "_batches",
         "_caches",
         "_echoes",
@@ -81,6 +82,7 @@ class Serving:
         self._caches: dict[tuple[int, ...], KvCache] = {}
         self._ranks: dict[tuple[object, ...], Rank] = {}
         self._kernels: dict[tuple[int, int] | None, str | None] = {None: kernels.NATIVE}
+        self._activations: dict[Step, int] = {}
         self._batches: dict[Device, Batch] = {}
         self._echoes: dict[tuple[Batch, float | None], tuple[Assumption, ...]] = {}
 
@@ -208,6 +210,7 @@ class Serving:
             judged,
             reasons,
             rank.terms,
+            rank.taken + kept,
             budget.limit,
             rank.error,
             pool,
@@ -274,13 +277,21 @@ class Serving:
         eager = self.workload.engine.eager
         return Parts(
             split.weights,
-            runtime.activation_bytes(engine, self.architecture, step),
+            self._activation(engine, step),
             runtime.graph_bytes(engine, split.stage.layers, batch.sequences, eager),
             round(engine.runtime_mib * MIB),
             communication,
             round(engine.context_mib * MIB),
             engine.graphs_in_budget,
         )
+
+    def _activation(self, engine: EngineFacts, step: Step) -> int:
+        """Activations of a step, which many ranks share."""
+        found = self._activations.get(step)
+        if found is None:
+            found = runtime.activation_bytes(engine, self.architecture, step)
+            self._activations[step] = found
+        return found
 
     def _echo(
         self, known: setup.Setup, batch: Batch, fraction: float | None
