@@ -6,8 +6,12 @@ numbers of its release and what kind of release it was; build metadata does not 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
+MOST_VERSIONS = 256
+"""Texts whose versions are remembered: all bounds of the catalog's ranges, which each search asks
+for again, and room for what users write."""
 MAX_LENGTH = 64
 """Longest text taken for a version, characters."""
 _STAGES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "": 0, "post": 1}
@@ -36,6 +40,7 @@ class EngineSpec(NamedTuple):
     version: str | None
 
 
+@lru_cache(MOST_VERSIONS)
 def parse_version(text: str) -> Version | None:
     """The version that a text names, `None` where it is none."""
     text = text.strip().lower()

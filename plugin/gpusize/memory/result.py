@@ -19,6 +19,10 @@ if TYPE_CHECKING:
             """Sequences of `tokens` tokens that a pool of so many bytes holds at once."""
             ...
 
+        def longest(self, pool: int, limit: int) -> int:
+            """Tokens of the longest sequence that a pool holds, at most `limit`."""
+            ...
+
 
 class Verdict(str, Enum):
     """Whether the memory holds the work."""
@@ -67,10 +71,8 @@ class Fit(NamedTuple):
     band: int
     kv_pool: int | None
     context_length: int
-    sequences: float | None
-    """Sequences of the declared context at once in the whole replica (all dp ranks)."""
-    longest_context: int | None
-    """Tokens of the longest single sequence that fits, up to the model's own limit."""
+    limit: int
+    """Tokens of the longest context that is looked for: the model's own limit."""
     cache: Cache | None
     dp: int
     assumptions: tuple[Assumption, ...]
@@ -83,6 +85,20 @@ class Fit(NamedTuple):
         if self.budget is None or self.need is None:
             return None
         return self.budget - self.need
+
+    @property
+    def sequences(self) -> float | None:
+        """Sequences of the declared context at once in the whole replica (all dp ranks)."""
+        if self.cache is None or self.kv_pool is None:
+            return None
+        return self.cache.sequences_in(self.kv_pool, self.context_length) * self.dp
+
+    @property
+    def longest_context(self) -> int | None:
+        """Tokens of the longest single sequence that fits, up to the model's own limit."""
+        if self.cache is None or self.kv_pool is None:
+            return None
+        return self.cache.longest(self.kv_pool, self.limit) if self.kv_pool > 0 else 0
 
     def term(self, term: Term) -> int:
         """Bytes of one term, 0 when the fit has none of it."""
@@ -111,8 +127,7 @@ def unknown(
         band=0,
         kv_pool=None,
         context_length=context_length,
-        sequences=None,
-        longest_context=None,
+        limit=context_length,
         cache=None,
         dp=1,
         assumptions=assumptions,

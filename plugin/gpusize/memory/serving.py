@@ -205,7 +205,6 @@ class Serving:
             rank.error,
             _binding(parts, budget.limit, kept, context),
         )
-        limit = max(context, self.architecture.max_position or context)
         return Fit(
             judged,
             reasons,
@@ -215,8 +214,7 @@ class Serving:
             rank.error,
             pool,
             context,
-            cache.sequences_in(pool, context) * layout.dp,
-            cache.longest(pool, limit) if pool > 0 else 0,
+            max(context, self.architecture.max_position or context),
             cache,
             layout.dp,
             self._echo(known, batch, fraction),
