@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpusize.architecture import Architecture
     from gpusize.memory.result import Fit
+    from gpusize.smaller import Smaller
     from gpusize.workload import Workload
     from gpusize_catalog.facts import Gpu, InstanceType, Region
     from gpusize_catalog.store import Catalog
@@ -102,6 +103,18 @@ class Study:
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
         self._timings: dict[Silicon, Timing] = {}
+
+    def opened(self) -> Study:
+        """The same work on any instance type; itself where none is pinned."""
+        if self.workload.instance_type is None:
+            return self
+        other = self.bought(self.workload.model_copy(update={"instance_type": None}), self.settings)
+        other.judged = Judged()
+        return other
+
+    def spans(self, instance: InstanceType) -> bool:
+        """Whether the network of a type is made for one replica on several nodes."""
+        return instance.efa and (instance.network_gbps or 0.0) >= self.settings.min_fabric_gbps
 
     def bought(self, workload: Workload, settings: ResolveSettings) -> Study:
         """The same work bought otherwise: all that is known of its memory and times stays.
@@ -199,9 +212,9 @@ class Study:
             return f"the spot price of {name} is {how_old}, the limit is {max_age}"
         return self.till.quote(name, "on-demand", placement.zone).why_unknown
 
-    def smaller(self, candidate: Candidate) -> Candidate | None:
-        """A smaller node of the same GPU that does the same work."""
-        from gpusize.search import smaller_node
+    def smaller(self, candidate: Candidate) -> Smaller | None:
+        """A smaller node that does the same work."""
+        from gpusize.smaller import smaller_node
 
         return smaller_node(candidate)
 
@@ -345,6 +358,16 @@ class Candidate:
         if self._cost is None:
             self._cost = self.study.till.cost(self.placement, self.weight_bytes)
         return self._cost
+
+    @property
+    def cost_elsewhere(self) -> float | None:
+        """Money by the dearest price of another region: for comparing what has no price here."""
+        till, placement = self.study.till, self.placement
+        price = till.elsewhere(placement.instance.id, placement.market.value)
+        if price.usd_per_hour is None:
+            return None
+        cost = till.cost(placement, self.weight_bytes, price)
+        return cost.hourly if cost.total is None else cost.total
 
     def __str__(self) -> str:
         """Write type and GPU: `g6.xlarge (L4)`."""

@@ -139,6 +139,7 @@ class Till:
         self.demand = demand
         self.storage = storage
         self._quotes: dict[tuple[str, str, str | None], Quote] = {}
+        self._elsewhere: dict[tuple[str, str], Quote] = {}
         self._egress = self._egress_monthly(storage.egress_gb_per_month)
 
     def quote(self, instance_type: str, market: str, zone: str | None = None) -> Quote:
@@ -150,10 +151,30 @@ class Till:
             self._quotes[key] = found
         return found
 
-    def cost(self, placement: Placement, weight_bytes: int) -> Cost:
-        """Add up what the placement costs; `weight_bytes` are one copy of the model's weights."""
+    def elsewhere(self, instance_type: str, market: str) -> Quote:
+        """The dearest price of one instance-hour in a market among the other regions."""
+        found = self._elsewhere.get((instance_type, market))
+        if found is None:
+            prices = [
+                quote(self.catalog, instance_type, region, PriceType(market))
+                for region in self.catalog.regions_of(instance_type)
+                if region != self.region
+            ]
+            known = [price for price in prices if price.usd_per_hour is not None]
+            why = f"no {market} price for {instance_type} in any region"
+            nothing = Quote(None, "", "", why)
+            found = max(known, key=lambda price: price.usd_per_hour or 0.0, default=nothing)
+            self._elsewhere[instance_type, market] = found
+        return found
+
+    def cost(self, placement: Placement, weight_bytes: int, price: Quote | None = None) -> Cost:
+        """Add up what the placement costs; `weight_bytes` are one copy of the model's weights.
+
+        `price` is of one instance-hour, the region's own where it is left out.
+        """
         demand = self.demand
-        price = self.quote(placement.instance.id, placement.market.value, placement.zone)
+        if price is None:
+            price = self.quote(placement.instance.id, placement.market.value, placement.zone)
         machines = placement.nodes * demand.replicas
         hourly = None if price.usd_per_hour is None else price.usd_per_hour * machines
         gibibytes = self.volume_gib(weight_bytes)

@@ -107,9 +107,20 @@ def _links(candidate: Candidate) -> Iterator[str]:
         yield f"{layout} over {timing.link}: {share:.0%} of the time is spent there"
 
 
+def price_of(candidate: Candidate) -> str:
+    """The price in words; where it is not known, what the type costs at most elsewhere."""
+    cost, placement = candidate.cost, candidate.placement
+    words = price(cost.hourly, cost.price_date)
+    if cost.hourly is not None:
+        return words
+    dearest = candidate.study.till.elsewhere(placement.instance.id, placement.market.value)
+    if dearest.usd_per_hour is None:
+        return words
+    return f"{words}, up to {usd(dearest.usd_per_hour)}/h in other regions"
+
+
 def _choice(candidate: Candidate, ranked: Sequence[Trial]) -> str:
-    cost = candidate.cost
-    dated = price(cost.hourly, cost.price_date)
+    dated = price_of(candidate)
     if candidate.workload.instance_type is not None:
         return f"{candidate.instance.id} is pinned ({dated})"
     gpus = candidate.placement.gpus

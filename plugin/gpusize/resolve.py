@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.candidate import Candidate, Study
 from gpusize.constraints.reason import Reason, Weight
-from gpusize.reasoning import plan_of
+from gpusize.reasoning import plan_of, price_of
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
 from gpusize.search import (
     Key,
@@ -179,7 +179,7 @@ class Sweep:
         found = []
         settings, search = self.study.settings, self.search
         for instance in self.types:
-            if not instance.efa or (instance.network_gbps or 0.0) < settings.min_fabric_gbps:
+            if not self.study.spans(instance):
                 continue
             fewest = search.nodes(instance)
             if not search.may_span(instance) or search.holds(search.trial(instance, fewest)):
@@ -307,12 +307,17 @@ def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
     """It works, and another works as well with less."""
     mine, best = other.placement, chosen.placement
     ours, theirs = rank_of(other), rank_of(chosen)
-    prices = [price(candidate.cost.hourly) for candidate in (other, chosen)]
+    prices = [
+        price(one.cost.hourly) if one.cost.hourly is not None else price_of(one)
+        for one in (other, chosen)
+    ]
     if ours[0] > theirs[0]:
         text = f"{other} serves worse than {chosen}: {_pace(other)} against {_pace(chosen)}"
     elif mine.gpus > best.gpus:
         text = f"{other} takes {mine.gpus} GPUs at {prices[0]}, {chosen} {best.gpus} at {prices[1]}"
-    elif ours[2] > theirs[2]:
+    elif mine.nodes > best.nodes:
+        text = f"{other} takes {mine.nodes} nodes, {chosen} {best.nodes}"
+    elif ours[3] > theirs[3]:
         text = f"{other} spends {_share(other)} of the time between GPUs, {chosen} {_share(chosen)}"
     else:
         text = f"{other} costs {prices[0]}, {chosen} {prices[1]}"

@@ -35,6 +35,8 @@ share of a slow GPU is small because everything else takes longer."""
 SHARE_STEP = 0.10
 """Above, placements that differ by less than this count as equal."""
 UNKNOWN_SHARE = 99
+NVLINK = "NVLink"
+"""Name of the link that is made for the traffic of every layer."""
 NEVER = 9
 """Rank of a latency that cannot be judged."""
 _NOT_ASKED = REMARKS | {"idle-gpus-on-node"}
@@ -52,7 +54,7 @@ Moving = tuple[int, int]
 UNBEATEN = ((0, 0), (0, 0), 0.0)
 """Rank of copies of the whole model that serve as well as can be: of all layouts they move least
 and, since no split of a model is smaller than the model, take the smallest volumes."""
-Key = tuple[Service, int, Moving, float, int, int, str, float, Layout]
+Key = tuple[Service, int, int, Moving, float, int, str, float, Layout]
 
 
 class Trial(NamedTuple):
@@ -120,10 +122,15 @@ class Search:
         return sorted((instance for instance in offered if instance), key=lambda item: item.id)
 
     def nodes(self, instance: InstanceType) -> int:
-        """Instances of one replica: as pinned, else as many as the pinned layout takes."""
+        """Instances of one replica: as pinned, else as many as the pinned layout takes.
+
+        Nodes without a fabric are joined only where their type is pinned.
+        """
         pinned = self.study.workload.nodes_per_replica
         if pinned is not None:
             return pinned
+        if self.study.workload.instance_type is None and not self.study.spans(instance):
+            return 1
         pins = self.pins
         needed = (pins.tp or 1) * (pins.pp or 1) * (pins.dp or 1)
         return max(1, -(-needed // max(1, instance.gpus or 1)))
@@ -133,7 +140,7 @@ class Search:
         probe = self._probe(trial.instance, trial.nodes)
         if probe is None:
             return []
-        return [probe.at(layout) for layout in self._layouts_of(trial.instance, trial.nodes)]
+        return [probe.at(layout) for layout in self.layouts_of(trial.instance, trial.nodes)]
 
     def nearest(self, trial: Trial) -> Candidate | None:
         """The layout of a type that is nearest to working by its memory."""
@@ -156,7 +163,7 @@ class Search:
     def _plainest(self, instance: InstanceType, nodes: int) -> Candidate | None:
         study = self.study
         workload = study.workload
-        layouts = self._layouts_of(instance, nodes)
+        layouts = self.layouts_of(instance, nodes)
         if not layouts:
             return None
         placement = Placement(
@@ -178,7 +185,8 @@ class Search:
             found = self._gpus[key] = gpu_of(instance, self.study.catalog)
         return found
 
-    def _layouts_of(self, instance: InstanceType, nodes: int) -> tuple[Layout, ...]:
+    def layouts_of(self, instance: InstanceType, nodes: int) -> tuple[Layout, ...]:
+        """The layouts to try on so many nodes of a type, the plainest first."""
         slow = instance.interconnect in (Interconnect.PCIE, Interconnect.OTHER)
         key = (instance.gpus or 0, nodes, slow)
         found = self._judged.layouts.get(key)
@@ -221,7 +229,7 @@ class Search:
         found = self._judged.ways.get(probe.hardware)
         if found is None:
             ranks = []
-            for layout in self._layouts_of(probe.instance, probe.placement.nodes):
+            for layout in self.layouts_of(probe.instance, probe.placement.nodes):
                 candidate = probe.at(layout)
                 if self._works(candidate):
                     rank = _layout_rank(candidate)
@@ -313,19 +321,21 @@ def _probe(instance: InstanceType, region: str, zone: str | None) -> Placement:
 def rank_of(candidate: Candidate) -> Key:
     """What types are compared by: smaller is better.
 
-    Latency met, fewest GPUs, least communication, price for the declared duration; then fewer
-    nodes, the smaller host and the name, so that the order is total.
+    Latency met, fewest GPUs, fewest nodes, least communication where the link is slow, price for
+    the declared duration; then the smaller host and the name, so that the order is total. Where the
+    region's price is not known, the type ranks by its dearest known price of another region.
     """
-    placement = candidate.placement
-    cost = candidate.cost
-    price = next((amount for amount in (cost.total, cost.hourly) if amount is not None), inf)
+    placement, cost = candidate.placement, candidate.cost
+    price = cost.hourly if cost.total is None else cost.total
+    if price is None:
+        price = candidate.cost_elsewhere
     service, moving, share, layout = _layout_rank(candidate)
     return (
         service,
         placement.gpus,
-        moving,
-        price,
         placement.nodes,
+        moving,
+        inf if price is None else price,
         placement.instance.vcpus or 0,
         placement.instance.id,
         share,
@@ -337,11 +347,13 @@ def _layout_rank(candidate: Candidate) -> tuple[Service, Moving, float, Layout]:
     """What layouts of one type are compared by: they cost the same.
 
     Stages inside a node count as worse than any communication that a constraint allows: each token
-    waits for all of them.
+    waits for all of them. Over NVLink communication counts by the time it takes alone.
     """
     placement = candidate.placement
-    share = candidate.timing.communication_share
-    moving = (int(placement.layout.pp > placement.nodes), _share_class(share))
+    timing = candidate.timing
+    share = timing.communication_share
+    fast = timing.link == NVLINK and share is not None
+    moving = (int(placement.layout.pp > placement.nodes), 0 if fast else _share_class(share))
     return service_of(candidate), moving, 1.0 if share is None else share, placement.layout
 
 
@@ -372,43 +384,6 @@ def _late(target: float | None, seconds: float | None) -> int:
     if seconds is None:
         return NEVER
     return int(seconds > target)
-
-
-def smaller_node(candidate: Candidate) -> Candidate | None:
-    """A smaller node of the same GPU that does the same work as well, the cheapest of the smallest.
-
-    None where copies (`dp`) are declared: then the larger node is what was asked for.
-    """
-    study, placement = candidate.study, candidate.placement
-    if study.workload.dp is not None or placement.nodes > 1:
-        return None
-    search = Search(study)
-    served = service_of(candidate)
-    found = []
-    for instance in _siblings(placement, study):
-        for layout in search._layouts_of(instance, 1):
-            other = Candidate(study, placement._replace(instance=instance, layout=layout))
-            if search.feasible(other):
-                rank = rank_of(other)
-                if rank[0] <= served:
-                    found.append((rank[1:], other))
-    return min(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _siblings(placement: Placement, study: Study) -> list[InstanceType]:
-    catalog, mine = study.catalog, placement.instance
-    offered = (catalog.find_instance(name) for name in catalog.offerings(placement.region))
-    return sorted(
-        (
-            other
-            for other in offered
-            if other
-            and other.gpu_id == mine.gpu_id
-            and other.partition == mine.partition
-            and 0 < (other.gpus or 0) < (mine.gpus or 0)
-        ),
-        key=lambda other: other.id,
-    )
 
 
 def reasons_against(candidate: Candidate) -> tuple[Reason, ...]:

@@ -76,7 +76,10 @@ def layout_exceeds_node(candidate: Candidate) -> Iterator[Reason]:
 
 
 def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
-    """GPUs that are paid for and not needed: unused by the layout, or a smaller node suffices."""
+    """GPUs that are paid for and not needed: unused by the layout, or a smaller node suffices.
+
+    A node that gpusize fills with copies is not busy for that: the work may need one of them.
+    """
     placement = candidate.placement
     layout = placement.layout
     copies = min(layout.dp, candidate.demand.concurrency)
@@ -86,7 +89,7 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
         smaller = candidate.study.smaller(candidate)
         if smaller is None:
             return
-        used, better = smaller.placement.gpus, smaller.instance.id
+        used, better = smaller.used, smaller.candidate.instance.id
     idle = placement.gpus - used
     numbers: dict[str, Number] = {"gpus": placement.gpus, "gpusNeeded": used}
     hourly = candidate.cost.hourly
@@ -100,8 +103,9 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "idle-gpus-on-node",
         Weight.WARN,
-        f"{used} of the {placement.gpus} GPUs of {candidate} do the work, {idle} idle{wasted}",
-        f"{better} has {used}" if better else _filled(candidate),
+        f"{used} of the {placement.gpus} GPUs of {candidate} can do the work, {idle} are idle"
+        f"{wasted}",
+        f"instanceType {better}" if better else _filled(candidate),
         numbers,
     )
 

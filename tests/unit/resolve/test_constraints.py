@@ -185,9 +185,22 @@ def test_unused_gpus_are_idle(placed: Any) -> None:
     assert reason.fix == "dp=4"
 
 
+def test_a_node_without_a_smaller_size_is_idle_where_one_gpu_would_do(placed: Any) -> None:
+    full = Layout(1, 1, 8)
+    reason = only(placed("p4d.24xlarge", layout=full), "idle-gpus-on-node")
+    assert reason.numbers["gpusNeeded"] == 1
+    assert reason.fix == "instanceType g6.xlarge"
+    pinned = placed("p4d.24xlarge", layout=full, instanceType="p4d.24xlarge")
+    assert only(pinned, "idle-gpus-on-node").fix == "instanceType g6.xlarge"
+    busy = placed("p4d.24xlarge", layout=full, concurrency=256)
+    assert said(busy, "idle-gpus-on-node") == []
+    wide = placed("p4d.24xlarge", layout=Layout(4, 1, 2), model=BIG)
+    assert said(wide, "idle-gpus-on-node") == []
+
+
 def test_gpus_that_a_smaller_node_does_without_are_idle(placed: Any) -> None:
     reason = only(placed("g6.12xlarge", layout=Layout(1, 1, 4)), "idle-gpus-on-node")
-    assert "g6.xlarge has 1" in reason.fix
+    assert reason.fix == "instanceType g6.xlarge"
     assert reason.numbers["wastedUsdPerMonth"] == pytest.approx(4.6016 * 730 * 3 / 4, rel=0.01)
 
 
