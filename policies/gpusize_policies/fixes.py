@@ -21,7 +21,7 @@ def wrapped(case: Case, name: str, *drop: str) -> Iterator[Remark]:
     `drop` are the pins that the first alternative does without; none drops them all.
     """
     for reason in case.reasons(name):
-        plan = _plan(case.without(*drop)) if drop else None
+        plan = _cured(case.without(*drop), name) if drop else None
         yield remark(reason, plan or case.cheapest, case)
 
 
@@ -46,11 +46,18 @@ def remark(reason: Reason, plan: Plan | None, case: Case) -> Remark:
     numbers["alternativeInstanceType"] = plan.instance_type
     if plan.cost.hourly is not None:
         numbers["alternativeUsdPerHour"] = round(plan.cost.hourly, 4)
-    return Remark(reason.text, (plan_in_words(plan), reason.fix), numbers)
+    fix = "" if reason.fix == f"instanceType {plan.instance_type}" else reason.fix
+    return Remark(reason.text, (plan_in_words(plan), fix), numbers)
 
 
-def _plan(resolution: Resolution | None) -> Plan | None:
-    return resolution.plan if resolution else None
+def _cured(resolution: Resolution | None, name: str) -> Plan | None:
+    """The plan, where the constraint has nothing to say about it."""
+    from gpusize.constraints import CONSTRAINTS
+
+    candidate = resolution.candidate if resolution else None
+    if resolution is None or candidate is None or any(CONSTRAINTS[name](candidate)):
+        return None
+    return resolution.plan
 
 
 def _nothing(case: Case) -> tuple[str, ...]:

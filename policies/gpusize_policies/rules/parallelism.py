@@ -49,4 +49,4 @@ def idle_gpus_on_node(case: Case) -> Iterator[Remark]:
     Fix: take a smaller size of the same GPU, or fill the node with replicas (`dp`).
     Sources: AWS Well-Architected, generative AI lens, GENCOST02-BP02
     """
-    return wrapped(case, "idle-gpus-on-node", "instance_type")
+    return wrapped(case, "idle-gpus-on-node", "instance_type", "nodes_per_replica")

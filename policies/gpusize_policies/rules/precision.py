@@ -25,7 +25,7 @@ def bf16_unsupported(case: Case) -> Iterator[Remark]:
     Sources: https://github.com/vllm-project/vllm/issues/1157,
         https://github.com/vllm-project/vllm/issues/946
     """
-    return wrapped(case, "bf16-unsupported", "instance_type")
+    return wrapped(case, "bf16-unsupported", "instance_type", "nodes_per_replica")
 
 
 @rule("GPU202", "fp8-compute-unsupported", Severity.WARN, since="0.1")
@@ -37,4 +37,4 @@ def fp8_compute_unsupported(case: Case) -> Iterator[Remark]:
     Fix: take an Ada or Hopper GPU, or an int8 or int4 checkpoint made for the GPU at hand.
     Sources: https://docs.vllm.ai/en/latest/features/quantization/
     """
-    return wrapped(case, "fp8-compute-unsupported", "instance_type")
+    return wrapped(case, "fp8-compute-unsupported", "instance_type", "nodes_per_replica")
