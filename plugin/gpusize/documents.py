@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpusize.plain import join, show_key
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 STDIN = "-"
@@ -22,6 +23,8 @@ MAX_DEPTH = 40
 """Nested mappings and lists of one file."""
 MAX_VALUES = 200_000
 """Values of one file."""
+MAX_COPIED = 1_000_000
+"""Values that the merge keys of one file copy; a few lines could ask for any number."""
 _CORE = "tag:yaml.org,2002:"
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
@@ -195,6 +198,7 @@ class _Builder:
         self._anchors: dict[str, Any] = {}
         self._documents = 0
         self._values = 0
+        self._copied = 0
 
     def take(self, event: Any) -> None:
         kind = type(event).__name__
@@ -233,6 +237,9 @@ class _Builder:
     def end(self, event: Any) -> None:
         ended = self._stack.pop()
         for other in ended.merged:
+            self._copied += len(other)
+            if self._copied > MAX_COPIED:
+                self._stop(f"merges more than {MAX_COPIED} values", "split it up", event)
             for key, value in other.items():
                 ended.value.setdefault(key, value)
         if ended.anchor:
@@ -263,7 +270,7 @@ class _Builder:
         parent = self._stack[-1]
         parent.key = key
         parent.has_key = True
-        path = _join(parent.path, key)
+        path = join(parent.path, show_key(key))
         if key in parent.value:
             self._tell(path, "stands twice in one mapping", "keep one", event)
         self.places[path] = _place(event)
@@ -280,7 +287,7 @@ class _Builder:
         if isinstance(parent.value, dict):
             if not parent.has_key:
                 self._stop("a key must be a word", "", event)
-            return _join(parent.path, parent.key)
+            return join(parent.path, show_key(parent.key))
         path = f"{parent.path}[{len(parent.value)}]"
         self.places[path] = _place(event)
         return path
@@ -321,10 +328,6 @@ _HANDLERS: dict[str, Any] = {
 
 def _place(event: Any) -> Place:
     return Place(event.start_mark.line + 1, event.start_mark.column + 1)
-
-
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
 
 
 def _plain_value(text: str) -> Any:

@@ -162,3 +162,28 @@ def test_any_text_is_data_or_a_problem(text: str, file: str) -> None:
         parse(text, file)
     except GpuSizeError as error:
         assert all(problem.file == file for problem in error.problems)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "base: &a {"
+        + ", ".join(f"k{n}: 1" for n in range(2000))
+        + "}\nall: {<<: ["
+        + ", ".join(["*a"] * 1000)
+        + "]}",
+        "m0: &m0 {k0: 1}\n"
+        + "".join(f"m{n}: &m{n} {{<<: *m{n - 1}, k{n}: 1}}\n" for n in range(1, 2000)),
+    ],
+)
+def test_merges_that_grow_out_of_hand_are_a_problem(text: str) -> None:
+    with pytest.raises(GpuSizeError) as caught:
+        parse(text, "gpusize.yaml")
+    assert "merges more than" in caught.value.problems[0].message
+
+
+def test_places_stay_small_below_long_keys() -> None:
+    nested = f"{'k' * 1000}: {{" * 10 + "list: [" + ", ".join(["1"] * 1000) + "]" + "}" * 10
+    places = parse(nested, "gpusize.yaml").places
+    assert len(places) > 1000
+    assert max(map(len, places)) < 500
