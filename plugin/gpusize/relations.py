@@ -228,17 +228,15 @@ def tags_taken_by_aws(given: Given) -> Iterator[Problem]:
 
 def waivers_end(given: Given) -> Iterator[Problem]:
     """A waiver ends on a day of the calendar."""
-    from datetime import date
+    from gpusize.days import DAY_FIX, NO_DAY, day_of
 
     waivers = given.value("waivers")
     for index, waiver in enumerate(waivers if isinstance(waivers, list) else ()):
         expires = waiver.get("expires") if isinstance(waiver, dict) else None
         if not isinstance(expires, str):
             continue
-        try:
-            date.fromisoformat(expires)
-        except ValueError:
-            yield Problem(f"waivers[{index}].expires", "is not a day", "write it like 2027-01-31")
+        if day_of(expires) is None:
+            yield Problem(f"waivers[{index}].expires", NO_DAY, DAY_FIX)
 
 
 def inline_attention(given: Given) -> Iterator[Problem]:

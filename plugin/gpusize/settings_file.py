@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from gpusize.days import DAY_FIX, NO_DAY, day_of
 from gpusize.project import SETTINGS_FILE
 from gpusize.settings import ResolveSettings, parameters, with_parameters
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
@@ -147,11 +148,10 @@ def _is_amount(value: Any) -> bool:
 
 
 def _read_date(value: Any, told: Told) -> Any:
-    try:
-        return datetime.date.fromisoformat(str(value))
-    except ValueError:
-        told.report(told.path, "takes a date", "write it as YYYY-MM-DD")
-        return None
+    day = day_of(str(value))
+    if day is None:
+        told.report(told.path, NO_DAY, DAY_FIX)
+    return day
 
 
 def _read_paths(value: Any, told: Told) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from gpusize.days import DAY_FIX, NO_DAY, day_of
 from gpusize.project import LOCK_FILE
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.settings_file import Deciding, read_deciding, settings_path
@@ -49,10 +50,9 @@ def surround(folder: Path, file: Deciding, config: Mapping[str, str | None]) -> 
     today = file.today
     day = config.get("today")
     if day:
-        try:
-            today = datetime.date.fromisoformat(day)
-        except ValueError:
-            problems.append(Problem("gpusize:today", "is not a date", "write it as YYYY-MM-DD"))
+        today = day_of(day)
+        if today is None:
+            problems.append(Problem("gpusize:today", NO_DAY, DAY_FIX))
     names = [name.strip() for name in (config.get("catalog") or "").split(",")]
     overlays = tuple(folder / name for name in names if name)
     problems += (

@@ -46,8 +46,9 @@ def load_catalog(options: Namespace, settings: Settings = DEFAULTS) -> Catalog:
 
 def read_date(text: str) -> datetime.date:
     """Read the option `--today`."""
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        problem = Problem("--today", "is no date", "write it as YYYY-MM-DD")
-        raise GpuSizeError([problem]) from None
+    from gpusize.days import DAY_FIX, NO_DAY, day_of
+
+    day = day_of(text)
+    if day is None:
+        raise GpuSizeError([Problem("--today", NO_DAY, DAY_FIX)])
+    return day
