@@ -7,7 +7,8 @@ declaration is decided anew. A newer catalog changes no entry: `drift` only tell
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.placement import Layout
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Version of the file's form."""
-MAX_BYTES = 1 << 20
-"""A lock of a thousand workloads has about half of this."""
+MAX_BYTES = 1 << 25
+"""A lock of as many workloads as a file of declarations can hold has less than this."""
 MAX_TEXT = 512
 MAX_COUNT = 1 << 20
 DIGEST_DIGITS = 16
@@ -157,6 +158,28 @@ def write_lock(path: Path, entries: Mapping[str, Entry]) -> None:
     beside.replace(path)
 
 
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Keep other writers of the file out while it is changed, where the system can."""
+    import os
+
+    try:
+        import fcntl
+
+        folder = os.open(os.path.realpath(path.parent), os.O_RDONLY)
+    except (ImportError, OSError):  # a folder that is not there is told by who writes
+        yield
+        return
+    try:
+        with suppress(OSError):  # some network file systems know no locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        with suppress(OSError):  # a child that was forked meanwhile must not hold on to it
+            fcntl.flock(folder, fcntl.LOCK_UN)
+        os.close(folder)
+
+
 def read_lock(path: Path) -> dict[str, Entry]:
     """Read the kept decisions by workload; {} where there is no file.
 
@@ -167,8 +190,9 @@ def read_lock(path: Path) -> dict[str, Entry]:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return {}
-    except OSError as error:
-        raise _refused(path, f"cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not a path"
+        raise _refused(path, f"cannot be read: {why}") from None
     if len(raw) > MAX_BYTES:
         raise _refused(path, f"is larger than {MAX_BYTES} bytes")
     return parse(raw, str(path))

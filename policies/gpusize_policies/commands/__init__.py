@@ -15,11 +15,14 @@ def run(name: str, words: list[str]) -> int:
     from importlib import import_module
 
     from gpusize_catalog.problems import GpuSizeError
+    from gpusize_policies.commands.options import keep_inputs
 
     module = import_module(f"{__name__}.{name}")
     parser: Parser = module.parser()
     try:
-        code: int = module.run(parser.parse_args(words))
+        options = parser.parse_args(words)
+        keep_inputs(options)
+        code: int = module.run(options)
     except GpuSizeError as error:
         from gpusize_policies.commands.emit import tell
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpusize.names import to_camel
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.commands.emit import emit
-from gpusize_policies.commands.options import Parser, add_catalog, add_output
+from gpusize_policies.commands.options import Parser, add_catalog, add_output, given
 
 if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
@@ -39,7 +39,9 @@ def parser() -> Parser:
         EXAMPLES,
     )
     made.add_argument("action", choices=ACTIONS, help="show one id, or search for words")
-    made.add_argument("words", metavar="ID|WORD", nargs="+", help="the id, or words to search for")
+    made.add_argument(
+        "words", metavar="ID|WORD", type=given, nargs="+", help="the id, or words to search for"
+    )
     made.add_argument(
         "--region", default=DEFAULT_REGION, help=f"of the prices shown (default: {DEFAULT_REGION})"
     )
@@ -54,12 +56,20 @@ def run(options: Namespace) -> int:
 
     catalog = load_catalog(options)
     if options.action == "show":
+        _known_region(options.region, catalog)
         entries = [entry for word in options.words for entry in _show(word, options, catalog)]
         emit(_WRITERS[options.format](entries), options.output)
         return 0
     found = catalog.search(" ".join(options.words))
     emit(_found(found, options.format), options.output)
     return 0 if found else 1
+
+
+def _known_region(code: str, catalog: Catalog) -> None:
+    if catalog.region(code) is None:
+        close = catalog.suggest("regions", code)
+        fix = f"did you mean {' or '.join(close)}?" if close else "write it like us-east-1"
+        raise GpuSizeError([Problem("--region", "is no region of the catalog", fix)])
 
 
 def _show(word: str, options: Namespace, catalog: Catalog) -> list[dict[str, Any]]:

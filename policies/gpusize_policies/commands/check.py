@@ -62,7 +62,7 @@ def run(options: Namespace) -> int:
 
     report = summarize(judged, problems, context, options.fail_on)
     style = Style(color=options.output is None and wants_color())
-    emit(write(options.format, report, style), options.output)
+    emit(write(options.format, report, style), options.output, is_colored=style.color)
     if problems:
         return EXIT_INPUT
     return EXIT_FINDINGS if report.fails else EXIT_CLEAN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Iterable
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-def emit(text: str, path: str | None = None) -> None:
+ESCAPED = "gpusize-escaped"
+"""Name of the way to encode that escapes what an encoding lacks."""
+
+
+def emit(text: str, path: str | None = None, *, is_colored: bool = False) -> None:
     """Print, or write a file so that a reader sees the old content or the new, nothing between."""
+    text = _legible_but_colors(text) if is_colored else legible(text)
     if path is None:
         _print(text, sys.stdout)
     else:
@@ -25,7 +31,38 @@ def emit(text: str, path: str | None = None) -> None:
 def tell(problems: Iterable[Problem]) -> None:
     """Print each problem on a line of standard error."""
     for problem in problems:
-        _print("error: " + " ".join(str(problem).splitlines()) + "\n", sys.stderr)
+        _print("error: " + legible(" ".join(str(problem).splitlines())) + "\n", sys.stderr)
+
+
+def legible(text: str) -> str:
+    """Escape what a terminal obeys or hides: names and values come from any file.
+
+    The escapes are those of JSON, so an answer in JSON stays what it is.
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
+
+
+def _legible_but_colors(text: str) -> str:
+    import re
+
+    parts = re.split("(\x1b\\[[0-9]{1,2}m)", text)
+    return "".join(part if index % 2 else legible(part) for index, part in enumerate(parts))
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _escape_lacking(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join(map(_escape, lacking)), error.end
+
+
+codecs.register_error(ESCAPED, _escape_lacking)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -36,7 +73,7 @@ def write_whole(path: Path, text: str) -> None:
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        _write(beside, text)
+        beside.write_bytes(text.encode("utf-8", ESCAPED))
         if target.exists():
             beside.chmod(target.stat().st_mode & 0o7777)
         beside.replace(target)
@@ -48,7 +85,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        path.write_bytes(text.encode("utf-8", ESCAPED))
     except OSError as error:
         raise GpuSizeError([_unwritable(path, error)]) from None
 
@@ -58,11 +95,11 @@ def _unwritable(path: Path, error: OSError) -> Problem:
 
 
 def _print(text: str, stream: TextIO | None) -> None:
-    """Print what the stream's encoding lacks as escapes: names come from any file."""
+    """Print what the stream's encoding lacks as escapes."""
     if stream is None:  # the caller closed it
         return
     encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.write(text.encode(encoding, ESCAPED).decode(encoding))
 
 
 def wants_color() -> bool:

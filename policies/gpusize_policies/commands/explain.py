@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.commands.emit import emit
-from gpusize_policies.commands.options import Parser, add_output, add_settings
+from gpusize_policies.commands.options import Parser, add_output, add_settings, given
 
 if TYPE_CHECKING:
     from gpusize_policies.rule import Rule
@@ -33,7 +33,9 @@ def parser() -> Parser:
         "memory is made of, what came second, and why each other type was rejected.",
         EXAMPLES,
     )
-    made.add_argument("subject", metavar="RULE|FILE", help="a rule, or a file; - reads input")
+    made.add_argument(
+        "subject", metavar="RULE|FILE", type=given, help="a rule, or a file; - reads input"
+    )
     add_output(made)
     add_settings(made)
     return made

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpusize.wording import counted
 from gpusize_catalog.problems import Problem
 from gpusize_policies.commands.emit import emit, tell, write_whole
-from gpusize_policies.commands.options import Parser, add_settings
+from gpusize_policies.commands.options import Parser, add_settings, given
 
 if TYPE_CHECKING:
     from gpusize.documents import Document
@@ -34,9 +34,14 @@ def parser() -> Parser:
         "when a workload has no plan.",
         EXAMPLES,
     )
-    made.add_argument("file", metavar="FILE", help="declarations, or a stack export; - reads input")
     made.add_argument(
-        "--lock", metavar="FILE", help="file to write (default: gpusize.lock beside FILE)"
+        "file", metavar="FILE", type=given, help="declarations, or a stack export; - reads input"
+    )
+    made.add_argument(
+        "--lock",
+        metavar="FILE",
+        type=given,
+        help="file to write (default: gpusize.lock beside FILE)",
     )
     add_settings(made)
     return made
@@ -45,7 +50,7 @@ def parser() -> Parser:
 def run(options: Namespace) -> int:
     """Decide and write."""
     from gpusize.documents import read
-    from gpusize.lock import read_lock, render
+    from gpusize.lock import held, read_lock, render
     from gpusize_policies.commands.session import open_session
     from gpusize_policies.inputs import lock_beside
     from gpusize_policies.stack import MAX_BYTES, entries, is_export
@@ -61,7 +66,8 @@ def run(options: Namespace) -> int:
         if hopeless:
             tell(hopeless)
             return EXIT_NO_PLAN
-    write_whole(path, render({**before, **found}))
+    with held(path):  # another run may have written since
+        write_whole(path, render({**read_lock(path), **found}))
     emit("".join(_line(name, entry, before.get(name)) for name, entry in found.items()))
     return EXIT_CLEAN
 

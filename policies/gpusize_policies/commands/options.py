@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 FORMATS_OF_ANSWERS = ("text", "json")
@@ -55,6 +56,7 @@ def add_input(parser: Parser, many: bool = True) -> None:
     parser.add_argument(
         "files",
         metavar="FILE",
+        type=given,
         nargs="+" if many else 1,
         help="workload declarations in YAML or JSON; - reads standard input",
     )
@@ -65,11 +67,15 @@ def add_settings(parser: Parser) -> None:
     parser.add_argument(
         "--settings",
         metavar="FILE",
+        type=given,
         help="settings (default: gpusize-policy.yaml in this folder, where there is one)",
     )
     add_catalog(parser)
     parser.add_argument(
-        "--today", metavar="DATE", help="judge prices as of YYYY-MM-DD (default: the clock)"
+        "--today",
+        metavar="DATE",
+        type=given,
+        help="judge prices as of YYYY-MM-DD (default: the clock)",
     )
 
 
@@ -78,6 +84,7 @@ def add_catalog(parser: Parser) -> None:
     parser.add_argument(
         "--catalog",
         metavar="DIR",
+        type=given,
         action="append",
         default=[],
         help="folder with rows that replace or add to the catalog; may stand several times",
@@ -89,9 +96,46 @@ def add_output(parser: Parser, formats: tuple[str, ...] = FORMATS_OF_ANSWERS) ->
     parser.add_argument(
         "--format", choices=formats, default=formats[0], help=f"default: {formats[0]}"
     )
-    parser.add_argument(
-        "--output", metavar="FILE", help="write to a file, whole or not at all (default: print)"
-    )
+    add_place(parser, "write to a file, whole or not at all (default: print)")
+
+
+def add_place(parser: Parser, text: str) -> None:
+    """Take the place of the answer alone."""
+    parser.add_argument("--output", metavar="FILE", type=given, help=text)
+
+
+def given(word: str) -> str:
+    """Take a word that says something: a variable of the shell that is not set leaves none."""
+    if not word.strip():
+        raise argparse.ArgumentTypeError("is empty")
+    return word
+
+
+INPUTS = ("files", "file", "subject", "settings")
+WRITTEN = ("output", "lock")
+
+
+def keep_inputs(options: argparse.Namespace) -> None:
+    """Refuse to write over what is read; raises GpuSizeError."""
+    from gpusize_catalog.problems import GpuSizeError, Problem
+
+    for name in WRITTEN:
+        place = getattr(options, name, None)
+        if place and any(_is_same(place, one) for one in _inputs(options)):
+            fix = "name another file"
+            raise GpuSizeError([Problem(f"--{name}", "would be written over an input", fix, place)])
+
+
+def _inputs(options: argparse.Namespace) -> list[str]:
+    found = [getattr(options, name, None) or [] for name in INPUTS]
+    return [one for given in found for one in ([given] if isinstance(given, str) else given)]
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return Path(one).is_file() and Path(one).samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _printable(text: str) -> str:

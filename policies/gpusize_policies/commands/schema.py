@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from gpusize_policies.commands.emit import emit
-from gpusize_policies.commands.options import Parser, add_catalog
+from gpusize_policies.commands.options import Parser, add_catalog, add_place
 
 EXAMPLES = """\
   gpusize schema workload > workload.schema.json
@@ -46,7 +46,7 @@ def parser() -> Parser:
     )
     made.add_argument("what", choices=tuple(SCHEMAS), help="which schema")
     add_catalog(made)
-    made.add_argument("--output", metavar="FILE", help="write to a file (default: print)")
+    add_place(made, "write to a file (default: print)")
     return made
 
 

@@ -501,7 +501,7 @@ def test_names_that_cannot_be_printed_are_printed_as_escapes(
     monkeypatch.setattr(sys, "stdout", stream)
     emit_module.emit("größe \ud800\n")
     stream.flush()
-    assert stream.buffer.getvalue() == b"gr\\xf6\\xdfe \\ud800\n"  # type: ignore[attr-defined]
+    assert stream.buffer.getvalue() == b"gr\\u00f6\\u00dfe \\ud800\n"  # type: ignore[attr-defined]
 
 
 @settings(

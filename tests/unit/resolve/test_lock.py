@@ -151,7 +151,8 @@ def test_all_problems_are_told_at_once(kept: Any) -> None:
     assert len(raised.value.problems) == 2
 
 
-def test_a_huge_lock_is_not_read(tmp_path: Path) -> None:
+def test_a_huge_lock_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpusize.lock.MAX_BYTES", 1 << 20)
     path = tmp_path / "gpusize.lock"
     path.write_bytes(b" " * (2 << 20))
     with pytest.raises(GpuSizeError, match="larger than"):
