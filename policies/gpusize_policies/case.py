@@ -52,13 +52,13 @@ class Case:
         decided: Decided | None = None,
         lock: object = None,
         unknown: tuple[str, ...] = (),
-        missing: str = "",
+        missing: Problem | None = None,
         base_dir: Path | None = None,
     ) -> None:
         """Keep what is judged.
 
-        `missing` says why there is no workload, `unknown` names properties without a value yet,
-        `base_dir` is what paths in the declaration are relative to.
+        `missing` says why there is no workload and what would help, `unknown` names properties
+        without a value yet, `base_dir` is what paths in the declaration are relative to.
         """
         self.name = name
         self.workload = workload

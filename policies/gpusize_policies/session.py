@@ -14,33 +14,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpusize.placement import Layout
 from gpusize.project import DECLARATIONS_FILE
 from gpusize.tokens import COMPONENT
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.case import Case, Decided
+from gpusize_policies.declared import Declared, Pins, plain, read_component
 from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import evaluate
-from gpusize_policies.reading import EXTRACTORS, Props, Selection, Value, select
+from gpusize_policies.message import LONGEST_NAME
+from gpusize_policies.reading import EXTRACTORS, Selection, Value, select
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
-    from gpusize.workload import Workload
-    from gpusize_catalog.store import Catalog
     from gpusize_policies.settings import Settings
 
 KINDS = frozenset({COMPONENT, *EXTRACTORS})
 """Types of resources that are judged."""
 
-NOT_DECLARED = ("decision", "createInstance", "allowMisfit")
-"""Registered inputs of the component that are no fields of the declaration."""
+RENAME = "give each a name of its own"
 FILED = "file"
 """Key of what stands in the file of declarations: with its name it is told apart."""
 TEMPLATE = "launchTemplate"
 """Property of an instance through which a launch template gives what it does not say itself."""
-
-Pins = dict[str, object]
 
 
 class Seen(NamedTuple):
@@ -54,17 +50,6 @@ class Seen(NamedTuple):
     provider_region: Value = Value()
     sources: Mapping[str, Sequence[str]] = {}
     """URNs of the resources that each property depends on, where they are told."""
-
-
-class Declared(NamedTuple):
-    """A workload of this run, with what was decided for it where a component did."""
-
-    workload: Workload | None
-    decided: Decided | None
-    missing: str = ""
-    urn: str = ""
-    key: str = ""
-    """Equal for equal content: what answers are kept by."""
 
 
 class Run(NamedTuple):
@@ -86,7 +71,8 @@ class Session:
     def __init__(self, run: Run) -> None:
         """Read nothing yet: a stack without GPUs costs nothing."""
         self.run = run
-        self._components: dict[str, Declared] = {}
+        self._components: dict[str, dict[str, Declared]] = {}
+        """By name, then by URN: components below different parents may share a name."""
         self._judged: set[str] = set()
         self._read: dict[str, Declared] = {}
         self._answers: dict[object, tuple[Finding, ...]] = {}
@@ -167,8 +153,8 @@ class Session:
         """Judge by their outputs those resources of the whole stack that had to wait."""
         stack = {seen.urn: seen for seen in resources}
         for seen in resources:
-            if seen.type == COMPONENT and seen.name not in self._components:
-                self._components[seen.name] = self._declared(seen)
+            if seen.type == COMPONENT and seen.urn not in self._named(seen.name):
+                self._named(seen.name)[seen.urn] = self._declared(seen)
         for seen in resources:
             if seen.type == COMPONENT or not self.waits(seen.urn):
                 continue
@@ -177,10 +163,17 @@ class Session:
 
     def _component(self, seen: Seen) -> tuple[Finding, ...]:
         declared = self._declared(seen)
-        self._components[seen.name] = declared
+        twins = self._named(seen.name)
+        twins[seen.urn] = declared
+        if len(twins) > 1 and declared.missing is None:
+            declared = declared._replace(missing=_twins(seen.name))
         decided = declared.decided
         pins = tuple(decided.pins.items()) if decided else ()
         return self._ask(seen, seen.name, declared, pins)
+
+    def _named(self, name: str) -> dict[str, Declared]:
+        """Return the components of a name, to be read and added to."""
+        return self._components.setdefault(name, {})
 
     def _folder_of(self, declared: Declared) -> Path | None:
         """Return what paths in a declaration are relative to."""
@@ -191,8 +184,8 @@ class Session:
         whole = plain(seen.props)
         key = json.dumps(whole, sort_keys=True, default=repr)
         if key not in self._read:
-            self._read[key] = _declared(whole, self.context.catalog)
-        return self._read[key]._replace(urn=seen.urn, key=key)
+            self._read[key] = read_component(whole, self.context.catalog)
+        return self._read[key]._replace(key=key)
 
     def _plain(self, seen: Seen, stack: Mapping[str, Seen]) -> tuple[Finding, ...] | None:
         """Judge a plain resource; None when a part is missing that the whole stack may have."""
@@ -218,20 +211,27 @@ class Session:
         return self._ask(seen, name, declared, tuple(pins.items()))
 
     @property
-    def _missing(self) -> str:
+    def _missing(self) -> Problem:
         """Say where a declaration was looked for."""
+        fix = f"declare it as a GpuWorkload or in {DECLARATIONS_FILE}"
         if self.file is not None:
-            return f"no GpuWorkload of this stack and no entry of {self.file.name} has that name"
+            told = f"no GpuWorkload of this stack and no entry of {self.file.name} has that name"
+            return Problem("", told, fix)
         where = "beside the program" if self.run.folder else "(GPUSIZE_PROGRAM names its folder)"
-        return f"no GpuWorkload of this stack has that name, and no {DECLARATIONS_FILE} is {where}"
+        told = f"no GpuWorkload of this stack has that name, and no {DECLARATIONS_FILE} is {where}"
+        return Problem("", told, fix)
 
     def _find(self, name: str) -> Declared | None:
-        return self._components.get(name) or self._file[0].get(name)
+        """Return what a tag names; where several components have the name, none of them."""
+        components = tuple(self._components.get(name, {}).values())
+        if len(components) > 1:
+            return Declared(None, None, _twins(name))
+        return components[0] if components else self._file[0].get(name)
 
     def _is_child(self, seen: Seen, name: str, selection: Selection) -> bool:
         """Tell what a component made just as it decided: it was judged with the component."""
-        parent = self._components.get(name)
-        if parent is None or not parent.urn or seen.parent != parent.urn:
+        parent = self._components.get(name, {}).get(seen.parent)
+        if parent is None:
             return False
         decided = parent.decided.pins.get("instance_type") if parent.decided else None
         return selection.instance_type.text in ("", decided)
@@ -287,13 +287,19 @@ class Session:
                 settings=self.run.settings,
                 subject=subject,
                 decided=decided,
-                lock=self._lock[0].get(name),
+                lock=None if declared.missing else self._lock[0].get(name),
                 unknown=unknown,
                 missing=declared.missing,
                 base_dir=self._folder_of(declared),
             )
             self._answers[question] = evaluate(case, self.run.settings)
         return tuple(one._replace(subject=subject) for one in self._answers[question])
+
+
+def _twins(name: str) -> Problem:
+    """Say that a name stands for several components."""
+    told = f"several GpuWorkloads of this stack are called {printable(name, LONGEST_NAME)}"
+    return Problem("", f"{told}, so a tag or a lock entry of that name is of no one", RENAME)
 
 
 def _unknown(selection: Selection) -> tuple[str, ...]:
@@ -319,57 +325,3 @@ def _through_template(seen: Seen, own: Selection, stack: Mapping[str, Seen]) -> 
 
 def _says(value: Value) -> bool:
     return value.known and value.value is not None
-
-
-def _declared(whole: Mapping[str, Any], catalog: Catalog) -> Declared:
-    """Read a component: its inputs are the declaration, its outputs hold one."""
-    from gpusize.workload import parse_workload
-
-    inner = whole.get("declaration")
-    raw = inner if isinstance(inner, dict) else _without(whole, NOT_DECLARED)
-    decision = whole if isinstance(inner, dict) else whole.get("decision")
-    decided = _decided(decision) if isinstance(decision, dict) else None
-    try:
-        return Declared(parse_workload(raw, catalog=catalog), decided)
-    except GpuSizeError as error:
-        # A component of another version may know fields that are unknown here.
-        return Declared(None, None, f"the declaration is not readable: {error.problems[0]}")
-
-
-def _without(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}
-
-
-def _decided(decision: Mapping[str, Any]) -> Decided | None:
-    """Read what the component decided; None where it found no type."""
-    from gpusize.workload import Market
-
-    versions = {"gpusize_version": str(decision.get("version", ""))}
-    if not decision.get("locked"):
-        # A locked decision keeps the catalog it was made with, which says nothing of the plugin.
-        versions["catalog_version"] = str(decision.get("catalogVersion", ""))
-        versions["catalog_digest"] = str(decision.get("catalogDigest", ""))
-    instance_type = decision.get("instanceType")
-    if not isinstance(instance_type, str):
-        return Decided({}, **versions)
-    pins: Pins = {"instance_type": instance_type}
-    nodes, market, layout = (decision.get(key) for key in ("nodes", "market", "layout"))
-    if isinstance(nodes, (int, float)):
-        pins["nodes_per_replica"] = int(nodes)
-    if market in {one.value for one in Market}:
-        pins["market"] = Market(market)
-    if isinstance(layout, Mapping):
-        pins.update((key, int(layout[key])) for key in Layout._fields if key in layout)
-    return Decided(pins, **versions)
-
-
-def plain(value: Any) -> Any:
-    """Copy proxies into plain data; what is not known is left out."""
-    if isinstance(value, Mapping):
-        reader = Props(value)
-        pairs = ((key, reader.own(key)) for key in value)
-        return {key: plain(found.value) for key, found in pairs if found.known}
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        items = (Props(value).own(index) for index in range(len(value)))
-        return [plain(item.value) for item in items if item.known]
-    return value

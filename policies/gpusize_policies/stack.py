@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.placement import Layout
 from gpusize.tokens import COMPONENT
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
+from gpusize_policies.message import LONGEST_NAME
 
 if TYPE_CHECKING:
     import datetime
@@ -32,6 +33,9 @@ def entries(document: Document, today: datetime.date, catalog: Catalog) -> dict[
     for component in _components(document.data):
         entry, wrong = _read(component, today, catalog)
         problems += wrong
+        if component.name in found:
+            told = f"several components are called {printable(component.name, LONGEST_NAME)}"
+            problems.append(Problem(component.path, told, "give each a name of its own"))
         if entry is not None:
             found[component.name] = entry
     if not found and not problems:

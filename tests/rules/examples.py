@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gpusize.documents import read
 from gpusize.lock import Entry, digest_of
 from gpusize.workload import Workload, parse_workload
+from gpusize_catalog.problems import Problem
 from gpusize_catalog.store import Catalog
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import NO_NUMBERS, Number
@@ -36,7 +37,8 @@ class Example(NamedTuple):
     decided: dict[str, Any] | None = None
     lock: dict[str, Any] | None = None
     unknown: tuple[str, ...] = ()
-    missing: str = ""
+    missing: dict[str, str] | None = None
+    """Message and fix where there is no declaration."""
 
     def __str__(self) -> str:
         return f"{self.code} {self.title}"
@@ -64,7 +66,7 @@ def case_of(example: Example, catalog: Catalog) -> Case:
         decided=decided,
         lock=entry,
         unknown=tuple(example.unknown),
-        missing=example.missing,
+        missing=Problem("", **example.missing) if example.missing else None,
     )
 
 

@@ -43,7 +43,7 @@ def cannot_evaluate(case: Case) -> Iterator[Remark]:
             {"unknownProperties": len(case.unknown)},
         )
     if case.missing:
-        yield Remark(case.missing, ("declare it as a GpuWorkload or in gpusize.yaml",))
+        yield Remark(case.missing.message, (case.missing.fix,))
     if case.workload is not None and case.resolution is None:
         for problem in case.problems:
             yield Remark(problem.message, (problem.fix,) if problem.fix else ())
