@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gpusize.constraints import CONSTRAINTS, DECLARATION
+from gpusize.constraints import CONSTRAINTS, DECLARATION, REMARKS
 from gpusize.constraints.reason import Weight
 from gpusize.explain import to_data
 from gpusize.memory.result import Verdict
 from gpusize.placement import Layout
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
-from gpusize.search import reasons_of
+from gpusize.search import blocks, reasons_of
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.store import Catalog, load
 
@@ -178,6 +178,31 @@ def test_pins_are_honoured(fields: dict[str, Any], instance_type: str, tp: int |
     else:
         assert resolution.plan.instance_type == instance_type
         assert resolution.plan.layout == placement.layout
+
+
+@FEW
+@given(declarations(), st.sampled_from(sorted(instance.id for instance in CATALOG.instances())))
+def test_remarks_speak_against_no_choice(fields: dict[str, Any], instance_type: str) -> None:
+    """The search does not ask the constraints of `REMARKS`."""
+    resolution = decide({**fields, "instanceType": instance_type})
+    assert resolution.candidate is not None
+    for name in REMARKS:
+        for reason in CONSTRAINTS[name](resolution.candidate):
+            assert not blocks(reason)
+
+
+@FEW
+@given(declarations(), st.sampled_from(("g6.12xlarge", "g5.48xlarge", "p4d.24xlarge")))
+def test_what_is_hopeless_does_not_fit(fields: dict[str, Any], instance_type: str) -> None:
+    """The search sizes nothing that is hopeless."""
+    candidate = decide({**fields, "instanceType": instance_type}).candidate
+    assert candidate is not None
+    study = candidate.study
+    for tp, pp in ((1, 1), (2, 1), (4, 1), (2, 2), (1, 4)):
+        placed = candidate.placement.laid_out(Layout(tp, pp))
+        fit = study.sizing.fit(placed)
+        if study.sizing.is_hopeless(placed):
+            assert fit.verdict in (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 
 
 @FEW

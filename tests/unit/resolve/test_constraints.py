@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from gpusize.candidate import Candidate, Study
-from gpusize.constraints import CONSTRAINTS, DECLARATION, MARKET, MONEY, OFFER, SILICON
+from gpusize.constraints import (
+    CONSTRAINTS,
+    DECLARATION,
+    DEVICE,
+    LAYOUT,
+    MARKET,
+    MONEY,
+    OFFER,
+    REMARKS,
+    SILICON,
+)
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.placement import Layout
 from gpusize.settings import ResolveSettings
@@ -29,6 +39,8 @@ def only(candidate: Candidate, name: str) -> Reason:
 
 def test_the_table_is_its_parts() -> None:
     assert list(CONSTRAINTS) == [*DECLARATION, *OFFER, *MARKET, *SILICON, *MONEY]
+    assert list(SILICON) == [*DEVICE, *LAYOUT]
+    assert CONSTRAINTS.keys() > REMARKS
 
 
 def test_weights_come_before_the_cache(placed: Any) -> None:
