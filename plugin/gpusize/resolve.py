@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.candidate import Candidate, Study
 from gpusize.constraints.reason import Reason, Weight
+from gpusize.defaults import defaulted
 from gpusize.reasoning import plan_of, price_of
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
 from gpusize.search import (
@@ -218,8 +219,17 @@ def _is_acceptable(candidate: Candidate) -> bool:
 
 
 def _assumptions(study: Study, candidate: Candidate | None) -> tuple[Assumption, ...]:
+    """What was taken for what nobody declared: for memory, for speed, then the vocabulary's own."""
     fit = candidate.fit.assumptions if candidate else tuple(study.resolved.assumptions)
-    return (*fit, *study.demand.assumptions)
+    return (*_model(study), *fit, *study.demand.assumptions, *defaulted(study.workload))
+
+
+def _model(study: Study) -> tuple[Assumption, ...]:
+    """The model that was taken for a name that the catalog has not."""
+    from gpusize.memory.result import Assumption
+
+    found = study.architecture
+    return (Assumption("model", found.name, found.assumption),) if found.assumption else ()
 
 
 def _version() -> str:

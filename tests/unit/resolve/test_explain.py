@@ -85,3 +85,18 @@ def test_an_unknown_type_is_rejected_with_a_suggestion(decide: Any) -> None:
     (rejection,) = resolution.rejections
     assert rejection.reasons[0].name == "unknown-instance-type"
     assert "g6.xlarge" in rejection.reasons[0].fix
+
+
+def test_every_answer_says_once_what_was_taken_for_granted(decide: Any) -> None:
+    taken = [item.field for item in decide().assumptions]
+    assert len(taken) == len(set(taken))
+    assert {"engine.name", "engine.version", "engine.memoryFraction", "traffic.shape"} <= set(taken)
+    assert "concurrency" not in taken
+
+
+def test_the_model_taken_for_another_name_is_said(decide: Any) -> None:
+    copy = decide(model="Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4")
+    (found,) = [item for item in copy.assumptions if item.field == "model"]
+    assert (found.value, "GPTQ" in found.why) == ("Qwen/Qwen2.5-72B", True)
+    exact = decide(model="meta-llama/Llama-3.1-8B")
+    assert all(item.field != "model" for item in exact.assumptions)
