@@ -107,11 +107,6 @@ class Architecture(NamedTuple):
         """Whether the cache holds a compressed latent state (MLA)."""
         return self.kv_lora_rank is not None
 
-    @property
-    def attention_layers(self) -> int:
-        """Layers that keep keys and values of the sequence."""
-        return sum(group.layers for group in self.attention if group.kind in CACHING_KINDS)
-
 
 CACHING_KINDS = frozenset({"full", "sliding", "chunked", "mla", "indexed", "compressed"})
 """Kinds of layers whose state grows with the sequence, up to a window."""

@@ -257,19 +257,6 @@ class Candidate:
         self._timing: Timing | None = None
         self._cost: Cost | None = None
 
-    @classmethod
-    def of(
-        cls,
-        workload: Workload,
-        placement: Placement,
-        catalog: Catalog,
-        *,
-        today: datetime.date,
-        settings: ResolveSettings = DEFAULTS,
-    ) -> Candidate:
-        """Study one placement alone: a deployed resource, say."""
-        return cls(Study(workload, catalog, today=today, settings=settings), placement)
-
     @property
     def workload(self) -> Workload:
         """What was declared."""

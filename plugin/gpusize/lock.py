@@ -151,13 +151,6 @@ def render(entries: Mapping[str, Entry]) -> str:
     )
 
 
-def write_lock(path: Path, entries: Mapping[str, Entry]) -> None:
-    """Write the file whole, or not at all."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(render(entries), encoding="utf-8")
-    beside.replace(path)
-
-
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Keep other writers of the file out while it is changed, where the system can."""

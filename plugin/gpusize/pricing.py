@@ -28,7 +28,6 @@ BLOCK_DAYS = 14
 """Capacity blocks come in days up to so many, then in weeks (catalog: billing terms)."""
 BLOCK_WEEK_DAYS = 7
 
-FREE_EGRESS = "egress-internet-free"
 FREE_EGRESS_GB = 100
 """GB per month that AWS lets out free of charge, over all regions of an account."""
 EGRESS_TIERS = (
@@ -50,8 +49,6 @@ class Quote(NamedTuple):
     date: str
     source: str
     why_unknown: str
-    lowest: float | None = None
-    """Lowest zone of a spot snapshot."""
     zones: int = 0
     """Zones that the price is the median of; 0: one price for the region."""
 
@@ -126,7 +123,7 @@ def _joined(prices: Sequence[Price]) -> Quote:
     amounts = sorted(price.usd for price in prices if price.usd is not None)
     zones = len(amounts) if first.zone else 0
     middle = (amounts[(len(amounts) - 1) // 2] + amounts[len(amounts) // 2]) / 2
-    return Quote(middle, first.date, first.source, "", amounts[0], zones)
+    return Quote(middle, first.date, first.source, "", zones)
 
 
 class Till:

@@ -33,13 +33,6 @@ class Version(NamedTuple):
         return text if self.stage == 0 else f"{text}.{names[self.stage]}{self.serial}"
 
 
-class EngineSpec(NamedTuple):
-    """An engine and its version as written, `name@version`."""
-
-    name: str
-    version: str | None
-
-
 @lru_cache(MOST_VERSIONS)
 def parse_version(text: str) -> Version | None:
     """The version that a text names, `None` where it is none."""
@@ -65,12 +58,6 @@ def in_range(version: Version, first: str, before: str) -> bool:
     """Whether a version lies in [first, before); an empty or unreadable bound is open."""
     low, high = parse_version(first), parse_version(before)
     return (low is None or version >= low) and (high is None or version < high)
-
-
-def parse_engine(text: str) -> EngineSpec:
-    """Split `vllm@0.20` into name and version."""
-    name, _, version = text.partition("@")
-    return EngineSpec(name, version or None)
 
 
 def _stage(numbers: list[int], rest: list[str]) -> tuple[int, int] | None:

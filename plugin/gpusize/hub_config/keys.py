@@ -66,7 +66,6 @@ DRAFT_LAYERS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_mo
 
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 """Where a model of several parts keeps its language model."""
-TOWERS = ("vision_config", "audio_config", "vision_tower_config")
 
 LAYER_KINDS = {
     "full_attention": "full",

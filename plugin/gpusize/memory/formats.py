@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
 
 AUTO = "auto"
-WIDE = ("bf16", "fp16", "fp32")
-"""Formats whose activations and cache have the width of the weights."""
 DEFAULT_COMPUTE = "bf16"
 COMPUTE_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 BITS_PER_BYTE = 8

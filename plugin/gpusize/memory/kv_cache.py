@@ -28,8 +28,6 @@ SWA_FULL_RATIO = 0.8
 """Tokens of the window pool per token of the full pool (SGLang swa_full_tokens_ratio)."""
 STATE_POOL_RATIO = 0.9
 """Bytes of recurrent state per byte of KV cache (SGLang mamba_full_memory_ratio)."""
-PREALLOCATED_BLOCK = 256
-"""Tokens that llama.cpp rounds a cache up to."""
 STATE_BYTES = 4
 """Recurrent state is kept in fp32 (vLLM logs of Qwen3.5: exact with 4 bytes)."""
 CONV_BYTES = 2

@@ -309,7 +309,7 @@ def locked(folder: Path, **changes) -> None:
     """Write a lock of the chat workload, with changes to its entry."""
     import datetime
 
-    from gpusize.lock import entry_of, write_lock
+    from gpusize.lock import entry_of, render
     from gpusize.resolve import resolve
     from gpusize.workload import parse_workload
     from gpusize_catalog.store import load
@@ -317,7 +317,8 @@ def locked(folder: Path, **changes) -> None:
     day = datetime.date(2026, 10, 1)
     entry = entry_of(resolve(parse_workload(CHAT), load(), today=day, name="chat"))
     assert entry is not None
-    write_lock(folder / "gpusize.lock", {"chat": entry._replace(**changes)})
+    kept = render({"chat": entry._replace(**changes)})
+    (folder / "gpusize.lock").write_text(kept, encoding="utf-8")
 
 
 def test_locked_decision_holds_and_the_difference_is_told(folder):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import pytest
 
-from gpusize.candidate import Candidate, Study
+from gpusize.candidate import Candidate
 from gpusize.constraints import (
     CONSTRAINTS,
     DECLARATION,
@@ -350,16 +349,3 @@ def test_budgets_bind_and_unknown_is_not_within(placed: Any) -> None:
 def test_a_price_that_is_not_known_is_told(placed: Any) -> None:
     candidate = placed("g4dn.xlarge", model="meta-llama/Llama-3.2-1B", region="cn-north-1")
     assert "CNY" in only(candidate, "price-unknown").text
-
-
-def test_one_candidate_can_be_studied_alone(placed: Any) -> None:
-    candidate = placed("g6.xlarge")
-    alone = Candidate.of(
-        candidate.workload,
-        candidate.placement,
-        candidate.catalog,
-        today=datetime.date(2026, 11, 30),
-    )
-    assert alone.fit.terms == candidate.fit.terms
-    assert isinstance(alone.study, Study)
-    assert str(alone) == "g6.xlarge (L4)"

@@ -36,7 +36,7 @@ def test_spot_is_the_median_of_its_zones_or_the_zone_itself(catalog: Catalog) ->
     amounts = sorted(price.amount for price in prices if price.date == prices[0].date)
     found = quote(catalog, "g6.xlarge", EAST, PriceType.SPOT)
     assert found.zones == len(amounts) > 1
-    assert found.lowest == amounts[0] <= found.usd_per_hour <= amounts[-1]
+    assert amounts[0] <= found.usd_per_hour <= amounts[-1]
     one = prices[0]
     assert quote(catalog, "g6.xlarge", EAST, PriceType.SPOT, one.zone).usd_per_hour == one.amount
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusize.versions import EngineSpec, in_range, parse_engine, parse_version
+from gpusize.versions import in_range, parse_version
 
 IN_ORDER = [
     "0.5.0",
@@ -89,8 +89,3 @@ def test_a_version_writes_itself(text: str, written: str) -> None:
     parsed = parse_version(text)
     assert str(parsed) == written
     assert parse_version(written) == parsed
-
-
-def test_an_engine_is_written_with_its_version() -> None:
-    assert parse_engine("vllm@0.20") == EngineSpec("vllm", "0.20")
-    assert parse_engine("vllm") == EngineSpec("vllm", None)
