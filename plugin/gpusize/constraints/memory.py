@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.memory.result import Term, Verdict
-from gpusize.memory.verdict import HEADROOM_BYTES
+from gpusize.memory.verdict import HEADROOM_BYTES, headroom
 from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
@@ -41,15 +41,32 @@ def kv_cache_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
         return
     terms = ", ".join(f"{term.value} {gib(size)}" for term, size in _largest(fit.terms))
     longest = fit.longest_context or 0
+    roomy = _context_with_headroom(candidate, longest)
     fix = f"longest context that fits: {longest} tokens" if longest else ""
+    if roomy:
+        fix += f", {roomy} with headroom"
     yield Reason(
         "kv-cache-exceeds-vram",
         Weight.ERROR,
         f"one sequence of {fit.context_length} tokens needs {gib(fit.need)} per GPU ({terms}),"
         f" {candidate} has {gib(fit.budget)} usable",
         fix,
-        {"needGib": _gib(fit.need), "longestContext": longest, **_budget(candidate)},
+        {
+            "needGib": _gib(fit.need),
+            "longestContext": longest,
+            "contextWithHeadroom": roomy,
+            **_budget(candidate),
+        },
     )
+
+
+def _context_with_headroom(candidate: Candidate, longest: int) -> int:
+    """The longest context that GPU104 finds nothing wrong with; 0 where there is none."""
+    fit, usable = candidate.fit, candidate.placement.usable_bytes
+    if fit.cache is None or fit.kv_pool is None or usable is None:
+        return 0
+    room = fit.kv_pool - headroom(usable, fit.band)
+    return fit.cache.longest(room, longest) if room > 0 else 0
 
 
 def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:

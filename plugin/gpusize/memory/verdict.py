@@ -46,6 +46,11 @@ def band(engine: EngineFacts, form: FormatFacts, held: int, runtime: int, cache:
     )
 
 
+def headroom(usable: int, error: int) -> int:
+    """Margin below which a fit is tight, bytes."""
+    return max(error, HEADROOM_BYTES, round(HEADROOM_SHARE * usable))
+
+
 def judge(
     engine: EngineFacts,
     usable: int,
@@ -63,7 +68,7 @@ def judge(
     if margin < 0:
         missing = _missing(margin, budget)
         reasons.append(f"needs {missing}, which lies within the error of {gib(error)}")
-    elif margin < max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable):
+    elif margin < headroom(usable, error):
         reasons.append(f"only {gib(margin)} of {gib(budget.limit)} are left")
     if budget.slack < -engine.uncertainty * budget.beside:
         reasons.append(
