@@ -22,7 +22,9 @@ def tp_not_dividing_heads(candidate: Candidate) -> Iterator[Reason]:
         return
     uneven = shape.heads if shape.heads % tp else shape.vision_heads
     what = "attention heads" if shape.heads % tp else "heads of the vision tower"
-    valid = [size for size in range(1, shape.heads + 1) if shape.splits(size)]
+    pinned = candidate.workload.instance_type is not None
+    most = min(shape.heads, candidate.placement.gpus) if pinned else shape.heads
+    valid = [size for size in range(1, most + 1) if shape.splits(size)]
     listed = ", ".join(map(str, valid[:SHOWN_SIZES]))
     yield Reason(
         "tp-not-dividing-heads",

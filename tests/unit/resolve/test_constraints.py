@@ -56,7 +56,10 @@ def test_a_context_that_does_not_fit_names_the_one_that_does(placed: Any) -> Non
     reason = only(placed("g6.xlarge", contextLength=131_072), "kv-cache-exceeds-vram")
     longest = reason.numbers["longestContext"]
     assert 8192 < longest < 131_072
-    assert str(longest) in reason.fix
+    roomy = reason.numbers["contextWithHeadroom"]
+    assert 8192 < roomy < longest
+    assert reason.fix == f"longest context that fits: {longest} tokens, {roomy} with headroom"
+    assert placed("g6.xlarge", contextLength=roomy).fit.verdict.value == "fits"
     fits = placed("g6.xlarge", contextLength=longest // 2 // 16 * 16)
     assert said(fits, "kv-cache-exceeds-vram") == []
 
@@ -143,6 +146,13 @@ def test_layers_of_llama_cpp_are_not_split_by_heads(placed: Any) -> None:
     fields = {"engine": "llama.cpp", "weightsFormat": "gguf-q4_k_m"}
     candidate = placed("g6.12xlarge", layout=Layout(3), **fields)
     assert said(candidate, "tp-not-dividing-heads") == []
+
+
+def test_only_sizes_that_a_pinned_node_has_are_named(placed: Any) -> None:
+    here = placed("g6.12xlarge", layout=Layout(3), instanceType="g6.12xlarge")
+    assert only(here, "tp-not-dividing-heads").fix == "tp of 1, 2, 4"
+    anywhere = placed("g6.12xlarge", layout=Layout(3))
+    assert "8, 16" in only(anywhere, "tp-not-dividing-heads").fix
 
 
 def test_experts_are_split_evenly(placed: Any) -> None:
