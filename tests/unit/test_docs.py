@@ -37,3 +37,35 @@ def test_links_of_generated_pages_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)", PAGES[page]()):
         if not target.startswith("http"):
             assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+BY_HAND = sorted(
+    path.relative_to(ROOT).as_posix()
+    for place in (".", "docs", "docs/adr", "examples", "catalog/gpusize_catalog")
+    for path in (ROOT / place).glob("*.md")
+    if path.relative_to(ROOT).as_posix() not in PAGES
+)
+
+
+@pytest.mark.parametrize("page", BY_HAND)
+def test_links_of_pages_by_hand_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        if not target.startswith("http"):
+            assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_every_decision_has_a_number_and_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = sorted((ROOT / "docs/adr").glob("*.md"))
+    for number, path in enumerate(pages, start=1):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        assert path.name.startswith(f"{number:04}-")
+        assert title.startswith(f"{number}. ")
+        assert f"[{number}](adr/{path.name}) | {title.partition('. ')[2]} |" in index
+
+
+def test_every_example_is_in_its_index() -> None:
+    index = (ROOT / "examples/README.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / "examples").glob("*/Pulumi.yaml")}
+    assert set(re.findall(r"^\| \[([^]]+)\]", index, re.MULTILINE)) == folders
