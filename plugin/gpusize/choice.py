@@ -86,6 +86,8 @@ def _nearest(
 
 
 def _class_of(kind: Any, modality: Any) -> type[Workload] | None:
+    if not isinstance(kind, str) or not isinstance(modality, str):
+        return None  # an enum would show in its error whatever stands here
     try:
         return WORKLOAD_CLASSES.get((Kind(kind), Modality(modality)))
     except ValueError:

@@ -159,6 +159,8 @@ class _Reader:
         """Plain data of one field's value."""
         if field.group is not None:
             if field.many and isinstance(value, Sequence) and not isinstance(value, str):
+                if not self._plain.has_room(value, path):
+                    return BAD
                 return [
                     self._entry(field.group, item, f"{path}[{index}]")
                     for index, item in enumerate(value)

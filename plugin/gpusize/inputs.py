@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpusize.names import to_camel
+from gpusize.plain import MAX_DEPTH, show_key
 from gpusize_catalog.problems import Problem
 
 IsDeferred = Callable[[object], bool]
@@ -107,28 +108,35 @@ def combine(found: Sequence[Problem], parsing: Sequence[Problem]) -> tuple[Probl
 _LEFT_OUT = object()
 
 
-def _plain(value: object, is_deferred: IsDeferred) -> object:
-    """Copy a value without nulls and without what is not known."""
+def _plain(value: object, is_deferred: IsDeferred, depth: int = 0) -> object:
+    """Copy a value without nulls and without what is not known, as deep as a declaration goes."""
     if is_deferred(value):
         return _LEFT_OUT
+    if depth > MAX_DEPTH:
+        return value
     if isinstance(value, Mapping):
-        pairs = ((str(key), _plain(item, is_deferred)) for key, item in value.items())
+        pairs = ((str(key), _plain(item, is_deferred, depth + 1)) for key, item in value.items())
         return {key: item for key, item in pairs if item is not None and item is not _LEFT_OUT}
     if isinstance(value, (list, tuple)):
-        items = (_plain(item, is_deferred) for item in value)
+        items = (_plain(item, is_deferred, depth + 1) for item in value)
         return [item for item in items if item is not _LEFT_OUT]
     return value
 
 
-def _deferred_paths(path: str, value: object, is_deferred: IsDeferred) -> Iterator[str]:
+def _deferred_paths(
+    path: str, value: object, is_deferred: IsDeferred, depth: int = 0
+) -> Iterator[str]:
     if is_deferred(value):
         yield path
+    elif depth > MAX_DEPTH:
+        return
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _deferred_paths(f"{path}.{to_camel(str(key))}", item, is_deferred)
+            inner = f"{path}.{to_camel(show_key(str(key)))}"
+            yield from _deferred_paths(inner, item, is_deferred, depth + 1)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from _deferred_paths(f"{path}[{index}]", item, is_deferred)
+            yield from _deferred_paths(f"{path}[{index}]", item, is_deferred, depth + 1)
 
 
 def _follows(path: str, told: set[str]) -> bool:

@@ -7,7 +7,7 @@ tuples and mappings of their own. Whatever is hostile or not data is a problem, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from datetime import date
 from enum import Enum
 from typing import Any
@@ -125,8 +125,7 @@ class Plain:
         """Entries of a mapping whose keys are text and whose values are there."""
         entries: list[tuple[str, Any]] = []
         self._nodes += len(value)
-        if self._nodes > MAX_NODES:
-            self._too_much(path)
+        if not self.has_room((), path):
             return entries
         for key, item in value.items():
             if not isinstance(key, str):
@@ -149,6 +148,8 @@ class Plain:
             return self.report(path, f"expected plain data, got a value of type {kind}", PLAIN)
         if depth >= MAX_DEPTH:
             return self.report(path, f"is nested deeper than {MAX_DEPTH} levels", PLAIN)
+        if not self.has_room(value, path):
+            return BAD
         if is_list:
             items = [self.value(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value)]
             return BAD if any(item is BAD for item in items) else items
@@ -157,6 +158,13 @@ class Plain:
             for key, item in self.keys(value, path)
         }
         return {key: item for key, item in entries.items() if item is not BAD}
+
+    def has_room(self, value: Sized, path: str) -> bool:
+        """Whether so many values may still come; told where not, before any is looked at."""
+        if self._nodes + len(value) <= MAX_NODES:
+            return True
+        self._too_much(path)
+        return False
 
     def _too_much(self, path: str) -> object:
         if not self._is_told:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
+from gpusize.lock import MAX_COUNT
 from gpusize.placement import Layout
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.case import Decided
@@ -63,17 +64,24 @@ def _decided(decision: Mapping[str, Any]) -> Decided | None:
         versions["catalog_version"] = str(decision.get("catalogVersion", ""))
         versions["catalog_digest"] = str(decision.get("catalogDigest", ""))
     instance_type = decision.get("instanceType")
+    market, layout = decision.get("market"), decision.get("layout")
+    sizes = layout if isinstance(layout, Mapping) else {}
     if not isinstance(instance_type, str):
         return Decided({}, **versions)
     pins: Pins = {"instance_type": instance_type}
-    nodes, market, layout = (decision.get(key) for key in ("nodes", "market", "layout"))
-    if isinstance(nodes, (int, float)):
-        pins["nodes_per_replica"] = int(nodes)
-    if market in {one.value for one in Market}:
+    counts = {
+        "nodes_per_replica": decision.get("nodes"),
+        **{key: sizes.get(key) for key in Layout._fields},
+    }
+    pins.update((key, int(count)) for key, count in counts.items() if _is_count(count))
+    if market in [one.value for one in Market]:
         pins["market"] = Market(market)
-    if isinstance(layout, Mapping):
-        pins.update((key, int(layout[key])) for key in Layout._fields if key in layout)
     return Decided(pins, **versions)
+
+
+def _is_count(value: object) -> TypeGuard[float]:
+    """Tell a count that Pulumi sends as a float from whatever a state file may hold."""
+    return isinstance(value, (int, float)) and 1 <= value <= MAX_COUNT
 
 
 def plain(value: Any) -> Any:
