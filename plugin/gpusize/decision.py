@@ -150,7 +150,7 @@ def _decision(name: str, workload: Workload, resolution: Resolution) -> Decision
         reasons = [reason for one in resolution.rejections for reason in one.reasons]
         return Decision(name, workload, resolution, None, tuple(reasons), fits=False)
     from gpusize.constraints import CONSTRAINTS, SILICON, Weight
-    from gpusize.reasoning import plan_of
+    from gpusize.resolving.reasoning import plan_of
 
     found = [reason for constraint in CONSTRAINTS.values() for reason in constraint(candidate)]
     errors = tuple(reason for reason in found if reason.weight is Weight.ERROR)

@@ -11,8 +11,8 @@ from gpusize_catalog.units import GIB, HOURS_PER_MONTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpusize.demand import Demand
     from gpusize.placement import Placement
+    from gpusize.resolving.demand import Demand
     from gpusize.workload import Storage
     from gpusize_catalog.facts import Price
     from gpusize_catalog.store import Catalog

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import datetime
 
-    from gpusize.candidate import Candidate
     from gpusize.constraints.reason import Reason
     from gpusize.memory.result import Assumption, Fit
     from gpusize.placement import Layout
     from gpusize.pricing import Cost
+    from gpusize.resolving.candidate import Candidate
     from gpusize.timing import Timing
     from gpusize.workload import Market, Workload
     from gpusize_catalog.store import Catalog

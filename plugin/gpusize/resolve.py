@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from gpusize.candidate import Candidate, Study
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.defaults import defaulted
-from gpusize.reasoning import plan_of, price_of
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
-from gpusize.search import (
+from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.reasoning import plan_of, price_of
+from gpusize.resolving.search import (
     Key,
     Search,
     Trial,
@@ -354,6 +354,6 @@ def _pace(candidate: Candidate) -> str:
 def _would_fit(sweep: Sweep, plan: Plan | None) -> tuple[str, ...]:
     if plan is not None or sweep.study.resolved.problems:
         return ()
-    from gpusize.would_fit import would_fit
+    from gpusize.resolving.would_fit import would_fit
 
     return would_fit(sweep.study, sweep.tried())

@@ -17,9 +17,9 @@ from gpusize_catalog.units import GIB
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
-    from gpusize.demand import Demand
     from gpusize.memory.result import Fit
     from gpusize.placement import Layout, Placement
+    from gpusize.resolving.demand import Demand
 
 MEMORY_SHARE_16_BIT = 0.61
 """Share of peak bandwidth of a decode step, 16- or 8-bit weights (vLLM, A100: 0.53 to 0.63)."""

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
-    from gpusize.candidate import Candidate
     from gpusize.constraints.reason import Reason
     from gpusize.resolution import Plan, Resolution
+    from gpusize.resolving.candidate import Candidate
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog

@@ -22,7 +22,7 @@ from gpusize.constraints import (
 from gpusize.constraints.reason import Reason, Weight
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
     from gpusize.workload import Workload
 
 Constraint = Callable[["Candidate"], Iterator[Reason]]

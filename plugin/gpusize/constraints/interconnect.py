@@ -9,7 +9,7 @@ from gpusize.constraints.reason import Reason, Weight
 from gpusize_catalog.units import GB
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
 
 PERCENT = 100
 

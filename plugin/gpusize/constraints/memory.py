@@ -11,7 +11,7 @@ from gpusize.memory.verdict import HEADROOM_BYTES, headroom
 from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
 
 PERCENT = 100
 

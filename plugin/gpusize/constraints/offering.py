@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
-from gpusize.zones import is_local_zone, is_zone_id
+from gpusize.resolving.zones import is_local_zone, is_zone_id
 from gpusize_catalog.facts import Coverage, Status
 from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
 
 USUAL_ARCHITECTURE = "x86_64"
 """What images and containers are built for unless somebody says otherwise."""

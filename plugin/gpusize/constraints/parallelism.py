@@ -9,7 +9,7 @@ from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
 
 SHOWN_SIZES = 8
 """Valid sizes that a message lists."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.reason import Number, Reason, Weight
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
 
 BF16 = "bf16"
 FP8_FORMATS = frozenset({"fp8", "fp8-block", "fp8-fp4-experts"})

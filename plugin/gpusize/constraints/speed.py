@@ -9,7 +9,7 @@ from gpusize.constraints.reason import Reason, Weight
 from gpusize_catalog.units import GB, gib
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
+    from gpusize.resolving.candidate import Candidate
 
 MS = 1e3
 READING_PACE = 0.2

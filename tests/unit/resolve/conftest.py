@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gpusize.candidate import Candidate, Study, gpu_of
 from gpusize.placement import Layout, Placement
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
+from gpusize.resolving.candidate import Candidate, Study, gpu_of
 from gpusize.workload import Market, Workload, parse_workload
 from gpusize_catalog.store import Catalog, load
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gpusize.candidate import Candidate
 from gpusize.constraints import (
     CONSTRAINTS,
     DECLARATION,
@@ -20,6 +19,7 @@ from gpusize.constraints import (
 )
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.placement import Layout
+from gpusize.resolving.candidate import Candidate
 from gpusize.settings import ResolveSettings
 
 BIG = "meta-llama/Llama-3.1-70B-Instruct"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gpusize.placement import Layout, Pins, Shape, layouts
-from gpusize.zones import is_local_zone, standard_zones
+from gpusize.resolving.zones import is_local_zone, standard_zones
 
 DENSE = Shape(heads=32, vision_heads=None, layers=32, experts=None, concurrency=16)
 MIXED = Shape(heads=32, vision_heads=None, layers=32, experts=64, concurrency=16)

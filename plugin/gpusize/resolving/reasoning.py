@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
+from gpusize.resolving.zones import standard_zones
 from gpusize.wording import price
-from gpusize.zones import standard_zones
 from gpusize_catalog.units import gib, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpusize.candidate import Candidate
-    from gpusize.search import Trial
+    from gpusize.resolving.candidate import Candidate
+    from gpusize.resolving.search import Trial
 
 MS = 1e3
 YEAR = 12

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.candidate import Candidate, Study, gpu_of
 from gpusize.constraints import (
     CONSTRAINTS,
     DEVICE,
@@ -22,6 +21,7 @@ from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
 from gpusize.memory.result import Verdict
 from gpusize.placement import Layout, Pins, Placement, layouts
+from gpusize.resolving.candidate import Candidate, Study, gpu_of
 from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.candidate import Candidate
 from gpusize.constraints import LAYOUT
 from gpusize.placement import layouts
-from gpusize.search import Search, asked, first_block, rank_of, service_of
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.search import Search, asked, first_block, rank_of, service_of
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Study
     from gpusize.placement import Placement
-    from gpusize.search import Service
+    from gpusize.resolving.candidate import Study
+    from gpusize.resolving.search import Service
     from gpusize_catalog.facts import InstanceType
 
 

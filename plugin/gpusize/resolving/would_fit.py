@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from gpusize.candidate import Study
 from gpusize.memory.result import Verdict
+from gpusize.resolving.candidate import Study
 from gpusize.wording import plan_in_words
 
 if TYPE_CHECKING:
-    from gpusize.candidate import Candidate
     from gpusize.resolution import Plan
+    from gpusize.resolving.candidate import Candidate
     from gpusize.settings import ResolveSettings
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
@@ -171,7 +171,7 @@ CHANGES: tuple[Change, ...] = (
 def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
     """The plan of the changed declaration, where nothing speaks against it."""
     from gpusize.resolve import decide
-    from gpusize.search import blocks, reasons_of
+    from gpusize.resolving.search import blocks, reasons_of
 
     resolution = decide(_changed(study, settings or study.settings, changes))
     candidate = resolution.candidate

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.architecture import architecture_of
-from gpusize.demand import Demand, demand_of, inference
 from gpusize.memory.fit import Sizing
 from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
@@ -15,6 +14,7 @@ from gpusize.memory.setup import Resolved
 from gpusize.memory.setup import resolve as resolve_setup
 from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
+from gpusize.resolving.demand import Demand, demand_of, inference
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of
 from gpusize.wording import counted
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gpusize.architecture import Architecture
     from gpusize.memory.result import Fit
-    from gpusize.smaller import Smaller
+    from gpusize.resolving.smaller import Smaller
     from gpusize.workload import Workload
     from gpusize_catalog.facts import Gpu, InstanceType, Region
     from gpusize_catalog.store import Catalog
@@ -214,7 +214,7 @@ class Study:
 
     def smaller(self, candidate: Candidate) -> Smaller | None:
         """A smaller node that does the same work."""
-        from gpusize.smaller import smaller_node
+        from gpusize.resolving.smaller import smaller_node
 
         return smaller_node(candidate)
 
