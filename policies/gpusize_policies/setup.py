@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from gpusize.project import DECLARATIONS_FILE, SETTINGS_FILE, find_project, project_folder
 from gpusize.settings_file import settings_path
 from gpusize.surroundings import surround
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.finding import Severity
+from gpusize_policies.message import LONGEST_NAME
 from gpusize_policies.registry import RULES, suggest
 from gpusize_policies.rule import Rule
 from gpusize_policies.session import Run
@@ -146,7 +147,7 @@ def _known(name: str, rules: Mapping[str, Rule]) -> tuple[str, ...]:
 
 
 def _no_policy(name: str) -> Problem:
-    shown = name if name.isprintable() else "?"
+    shown = printable(name, LONGEST_NAME)
     close = suggest(name)
     fix = f"did you mean {close[0]}?" if close else "`gpusize rules` lists the names"
     return Problem(f"--policy-pack-config: {shown}", "no such policy", fix)
@@ -154,4 +155,6 @@ def _no_policy(name: str) -> Problem:
 
 def _no_key(name: str, key: str, known: tuple[str, ...]) -> Problem:
     fix = f"it takes {', '.join(known)}" if known else "it takes a level alone"
-    return Problem(f"--policy-pack-config: {name}.{key}", "no such property", fix)
+    return Problem(
+        f"--policy-pack-config: {name}.{printable(key, LONGEST_NAME)}", "no such property", fix
+    )

@@ -82,10 +82,11 @@ def test_thresholds_of_a_configuration_are_taken(program):
 
 
 def test_misspelt_configuration_is_told(program):
-    given = {"weight-exceed-vram": {}, "cannot-evaluate": {"unknown": "error"}, "x\ny": {}}
+    given = {"weight-exceed-vram": {}, "cannot-evaluate": {"unknown": 1, "a\x1bb": 1}, "x\ny": {}}
     text = "\n".join(told(configure(set_up(STACK, program), NAMES, given)))
     assert "did you mean weights-exceed-vram" in text
     assert "cannot-evaluate.unknown" in text
+    assert text.replace("\n", "").isprintable()
     assert "x\ny" not in text
 
 
