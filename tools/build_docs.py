@@ -227,8 +227,8 @@ def settings_page() -> str:
         " says (`gpusize:settings`). What `--policy-pack-config` takes is taken here too, so one"
         " file can serve all; what stands on that option alone, the component does not see."
         " `gpusize schema settings` prints its JSON Schema.",
-        "`gpusize:today`, `gpusize:catalog` and `gpusize:lock` in the stack's configuration win over"
-        " the keys `today` and `lock`, and lie over the folders of `catalog`.",
+        "In the stack's configuration `gpusize:today` and `gpusize:lock` win over the keys of those"
+        " names, and the folders of `gpusize:catalog` lie over those of `catalog`.",
         SETTINGS_EXAMPLE,
         "\n".join(["| key | meaning |", "|---|---|", *rows]),
         "## Presets\n\n" + "\n".join(["| preset | changes |", "|---|---|", *presets]),

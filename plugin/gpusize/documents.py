@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpusize.plain import join, show_key
+from gpusize.declaring.plain import join, show_key
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 STDIN = "-"

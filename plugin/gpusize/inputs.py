@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gpusize.declaring.plain import MAX_DEPTH, show_key
 from gpusize.names import to_camel
-from gpusize.plain import MAX_DEPTH, show_key
 from gpusize_catalog.problems import Problem
 
 IsDeferred = Callable[[object], bool]

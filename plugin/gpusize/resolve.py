@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
-from gpusize.defaults import defaulted
+from gpusize.declaring.defaults import defaulted
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
 from gpusize.resolving.candidate import Candidate, Study
 from gpusize.resolving.reasoning import plan_of, price_of

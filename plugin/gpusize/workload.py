@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gpusize.names import to_camel
-from gpusize.vocabulary import (
+from gpusize.declaring.vocabulary import (
     COMPUTE_PRECISIONS,
     ENGINES,
     KV_CACHE_FORMATS,
     NATIVE_FORMATS,
     WEIGHTS_FORMATS,
 )
+from gpusize.names import to_camel
 
 if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
@@ -521,7 +521,7 @@ def parse_workload(raw: Any, path: str = "", catalog: "Catalog | None" = None) -
     `catalog` has the formats and engines that may be named; the shipped one where it is left out.
     Raises `GpuSizeError` with every problem, each with its camelCase path below `path` and a fix.
     """
-    from gpusize.declaration import read_workload
+    from gpusize.declaring.declaration import read_workload
 
     return read_workload(raw, path, catalog)
 
@@ -537,7 +537,7 @@ def parse_workloads(
     `lines` maps a path to the line and column where it stands; `catalog` as above. Raises
     `GpuSizeError` with every problem of every workload.
     """
-    from gpusize.declaration import read_workloads
+    from gpusize.declaring.declaration import read_workloads
 
     return read_workloads(raw, file, lines, catalog)
 

@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpusize.declaration import NAME_LENGTH
-from gpusize.fields import FieldSpec, fields_of
-from gpusize.vocabulary import words_of
+from gpusize.declaring.declaration import NAME_LENGTH
+from gpusize.declaring.fields import FieldSpec, fields_of
+from gpusize.declaring.vocabulary import words_of
 from gpusize.workload import WORKLOAD_CLASSES, Group, Kind, Modality, Workload
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from gpusize.fields import fields_of
+from gpusize.declaring.fields import fields_of
+from gpusize.declaring.plain import SHOWN
 from gpusize.names import to_camel
-from gpusize.plain import SHOWN
 from gpusize.versions import parse_version
 from gpusize.workload import (
     WORKLOAD_CLASSES,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpusize.declaration import MAX_PROBLEMS
-from gpusize.plain import MAX_DEPTH, MAX_NODES
+from gpusize.declaring.declaration import MAX_PROBLEMS
+from gpusize.declaring.plain import MAX_DEPTH, MAX_NODES
 from gpusize.workload import (
     BatchInference,
     Evaluation,

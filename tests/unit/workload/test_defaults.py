@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpusize.defaults import DEFAULTS, defaulted
+from gpusize.declaring.defaults import DEFAULTS, defaulted
 from gpusize.memory.result import Assumption
 from gpusize.workload import WORKLOAD_CLASSES, parse_workload
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gpusize.choice import Choice
-from gpusize.fields import FieldSpec, fields_of, specs_of
-from gpusize.plain import BAD, Plain, join, show, show_key
-from gpusize.relations import Given, relations_of
-from gpusize.suggest import Suggestions
-from gpusize.values import MISSING, Values, example_of
-from gpusize.vocabulary import Words, words_of
+from gpusize.declaring.choice import Choice
+from gpusize.declaring.fields import FieldSpec, fields_of, specs_of
+from gpusize.declaring.plain import BAD, Plain, join, show, show_key
+from gpusize.declaring.relations import Given, relations_of
+from gpusize.declaring.suggest import Suggestions
+from gpusize.declaring.values import MISSING, Values, example_of
+from gpusize.declaring.vocabulary import Words, words_of
 from gpusize.workload import Group, Workload
 from gpusize_catalog.problems import GpuSizeError, Problem
 
@@ -196,7 +196,7 @@ class _Reader:
         return self._group(cls, value, path) if isinstance(value, Mapping) else value
 
     def _unknown_key(self, cls: type[Group], key: str, path: str, choice: Choice | None) -> None:
-        from gpusize.unknown_keys import explain_key
+        from gpusize.declaring.unknown_keys import explain_key
 
         if choice is not None and not choice.certain and choice.may_have(key):
             return
@@ -229,7 +229,7 @@ def _is_name(name: str) -> bool:
 
 def _in_order(problems: list[Problem], file: str, lines: Lines) -> list[Problem]:
     """Problems with their places, in the order of the file where places are known."""
-    from gpusize.places import Places
+    from gpusize.declaring.places import Places
 
     places = Places(lines)
     placed = [

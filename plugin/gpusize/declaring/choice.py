@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpusize.fields import fields_of
-from gpusize.plain import Plain, join, show
-from gpusize.suggest import Suggestions, listed
-from gpusize.values import MISSING
+from gpusize.declaring.fields import fields_of
+from gpusize.declaring.plain import Plain, join, show
+from gpusize.declaring.suggest import Suggestions, listed
+from gpusize.declaring.values import MISSING
 from gpusize.workload import (
     RESERVED_KINDS,
     RESERVED_MODALITIES,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from gpusize.fields import FieldSpec, specs_of
-from gpusize.plain import BAD, Plain, join, show
-from gpusize.suggest import Suggestions, listed
+from gpusize.declaring.fields import FieldSpec, specs_of
+from gpusize.declaring.plain import BAD, Plain, join, show
+from gpusize.declaring.suggest import Suggestions, listed
 
 if TYPE_CHECKING:
     from gpusize.workload import Group

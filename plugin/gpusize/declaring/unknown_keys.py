@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpusize.fields import fields_of
-from gpusize.suggest import Suggestions, listed
+from gpusize.declaring.fields import fields_of
+from gpusize.declaring.suggest import Suggestions, listed
 from gpusize.workload import WORKLOAD_CLASSES, Group, Workload
 
 SYNONYMS = {

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_orig
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from gpusize.declaring.vocabulary import Words
 from gpusize.names import to_camel
-from gpusize.vocabulary import Words
 from gpusize.workload import Group
 
 if TYPE_CHECKING:
