@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpusize.resolution import Resolution
-
     from gpusize_catalog.problems import Problem
     from gpusize_policies.finding import Subject
     from gpusize_policies.inputs import Context
