@@ -56,5 +56,6 @@ def shorten(text: str, room: int) -> str:
 
 
 def _sentence(text: str) -> str:
+    text = "".join(char if char.isprintable() else " " for char in text)
     text = " ".join(text.split())
     return text if not text or text[-1] in ".!?" + ELLIPSIS else text + "."

@@ -72,6 +72,9 @@ _NAMES = (
     "capacityReservationSpecification",
 )
 
+LONGEST_PLACE = 40
+"""Characters of a region or a zone."""
+
 ON_DEMAND = "on-demand"
 """What AWS takes where an instance names no market."""
 
@@ -174,6 +177,24 @@ def _first(*values: Value) -> Value:
     return next((value for value in values if not value.known or value.value is not None), ABSENT)
 
 
+def is_region(text: str) -> bool:
+    """Tell what can be a region, `us-east-1`: messages repeat it, so it must be nothing else."""
+    *words, number = text.split("-")
+    return is_zone(text) and len(words) >= 2 and number.isdigit() and "".join(words).isalpha()
+
+
+def is_zone(text: str) -> bool:
+    """Tell what can be a zone, `us-east-1a` or `use1-az4`."""
+    plain = text.replace("-", "")
+    named = len(text) <= LONGEST_PLACE and plain.isascii() and plain.isalnum()
+    return named and text.islower() and "-" in text
+
+
+def _shaped(value: Value, has_shape: Callable[[str], bool]) -> Value:
+    """Take a text of another shape for unknown: it may be anything, a secret too."""
+    return UNKNOWN if value.text and not has_shape(value.text) else value
+
+
 def _instance(props: Props) -> Selection:
     template = props.get("launchTemplate")
     otherwise = ABSENT if template.known and template.value is None else UNKNOWN
@@ -182,8 +203,8 @@ def _instance(props: Props) -> Selection:
         workload=_first(_tag(props, "tags"), _tag(props, "tagsAll")),
         instance_type=_first(props.get("instanceType"), otherwise),
         market=Value(ON_DEMAND) if market == ABSENT else market,
-        zone=props.get("availabilityZone"),
-        region=props.get("region"),
+        zone=_shaped(props.get("availabilityZone"), is_zone),
+        region=_shaped(props.get("region"), is_region),
         capacity_reservation=_reservation(props),
     )
 
@@ -193,8 +214,8 @@ def _launch_template(props: Props) -> Selection:
         workload=_first(*_launched_tags(props), _tag(props, "tags")),
         instance_type=props.get("instanceType"),
         market=_market(props),
-        zone=props.get("placement.availabilityZone"),
-        region=props.get("region"),
+        zone=_shaped(props.get("placement.availabilityZone"), is_zone),
+        region=_shaped(props.get("region"), is_region),
         capacity_reservation=_reservation(props),
     )
 

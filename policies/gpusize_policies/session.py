@@ -23,7 +23,7 @@ from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import evaluate
 from gpusize_policies.message import LONGEST_NAME
-from gpusize_policies.reading import EXTRACTORS, Selection, Value, select
+from gpusize_policies.reading import EXTRACTORS, Selection, Value, is_region, select
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
@@ -254,7 +254,8 @@ class Session:
             pins["market"] = Market(market) if market else Market.ON_DEMAND
         if workload is not None and workload.nodes_per_replica is None:
             pins["nodes_per_replica"] = 1
-        region = selection.region.text or seen.provider_region.text or self.run.region
+        given = (selection.region.text, seen.provider_region.text, self.run.region)
+        region = next((text for text in given if is_region(text)), "")
         for field, value in (
             ("zone", selection.zone.text),
             ("region", region),

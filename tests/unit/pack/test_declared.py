@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.store import load
 from gpusize_policies.declared import read_component
+from gpusize_policies.reading import Value
 from gpusize_policies.session import Run, Seen, Session
 from gpusize_policies.settings import DEFAULTS
 
@@ -37,3 +40,23 @@ def test_an_odd_decision_is_left_out_and_never_raises(key: str, value: Any) -> N
     seen = Seen(COMPONENT, "chat", "urn:chat", {**CHAT, "decision": decision})
     for finding in session.judge(seen):
         assert "could not be evaluated" not in finding.message
+
+
+@pytest.mark.parametrize(
+    "key", ["region", "availabilityZone", "instanceType", "userData", "imageId", "subnetId"]
+)
+@pytest.mark.parametrize(
+    "value", ["CANARY", "CANARY-1", "x-CANARY-1\x1b]0;x\x07", "us-east-1\x1b["]
+)
+def test_no_property_of_another_shape_is_repeated(key: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "gpusize.yaml").write_text(json.dumps({"workloads": {"chat": CHAT}}))
+    run = Run(DEFAULTS, datetime.date(2026, 11, 30), tmp_path, region=value)
+    props = {"instanceType": "g4dn.xlarge", "tags": {"gpusize:workload": "chat"}, key: value}
+    seen = Seen("aws:ec2/instance:Instance", "x", "urn:x", props)
+    session = Session(run)
+    found = session.judge(seen._replace(provider_region=Value(value)))
+    assert found
+    for finding in found:
+        assert finding.message.isprintable()
+        assert "CANARY" not in finding.message
+        assert "CANARY" not in str(finding.numbers)
