@@ -65,13 +65,13 @@ def check(files: dict[str, bytes]) -> None:
 @example("gpus", b"id\r\r\n")
 @example("gpus", b'"')
 @example("models", b"id\n" + b"9" * 5000)
-def test_any_bytes(table: str, content: bytes) -> None:
+def test_any_bytes_are_a_catalog_or_a_told_error(table: str, content: bytes) -> None:
     check({table: content})
 
 
 @settings(max_examples=120, deadline=None)
 @given(sheets())
-def test_tables_that_nearly_fit(sheet: tuple[str, bytes]) -> None:
+def test_tables_that_nearly_fit_are_a_catalog_or_a_told_error(sheet: tuple[str, bytes]) -> None:
     check(dict([sheet]))
 
 
