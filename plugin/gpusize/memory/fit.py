@@ -104,7 +104,11 @@ class Sizing:
         usable = placement.usable_bytes
         if self.sizer is None or usable is None or self.sizer.problems:
             return False
-        return self.sizer.floor(placement.layout) > usable
+        return self.floor(placement.layout) > usable
+
+    def floor(self, layout: Layout) -> int:
+        """Bytes of a rank below which no GPU holds it; 0 where that is not known."""
+        return self.sizer.floor(layout) if self.sizer else 0
 
     def _unknown(self, *reasons: str) -> Fit:
         """A fit without figures, and why."""

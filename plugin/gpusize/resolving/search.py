@@ -149,9 +149,19 @@ class Search:
             return None
         layout = self._judged.nearest.get(probe.hardware)
         if layout is None:
-            layout = min(self.tried(trial), key=nearness).placement.layout
+            layout = self._nearest(self.tried(trial)).placement.layout
             self._judged.nearest[probe.hardware] = layout
         return probe.at(layout)
+
+    def _nearest(self, tried: list[Candidate]) -> Candidate:
+        """Size what is not hopeless; where everything is, the least of a rank is near enough."""
+        sizing = self.study.sizing
+        least = min(map(_misfit, tried))
+        fair = [one for one in tried if _misfit(one) == least]
+        hopeful = [one for one in fair if not sizing.is_hopeless(one.placement)]
+        if hopeful:
+            return min(hopeful, key=nearness)
+        return min(fair, key=lambda one: sizing.floor(one.placement.layout))
 
     def _probe(self, instance: InstanceType, nodes: int) -> Candidate | None:
         """The plainest layout of a type; None where it has none."""
@@ -394,16 +404,23 @@ def reasons_against(candidate: Candidate) -> tuple[Reason, ...]:
     return tuple(sorted(found, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 
-def nearness(candidate: Candidate) -> tuple[bool, bool, int, float, Layout]:
+def nearness(candidate: Candidate) -> tuple[int, float, Layout]:
     """How far a layout of a rejected type is from working, by its memory alone."""
-    fit, placement = candidate.fit, candidate.placement
+    fit = candidate.fit
     margin = fit.margin
+    return (
+        VERDICTS.index(fit.verdict),
+        inf if margin is None else -margin,
+        candidate.placement.layout,
+    )
+
+
+def _misfit(candidate: Candidate) -> tuple[bool, bool]:
+    """Whether a layout splits heads unevenly, and whether it leaves GPUs unused."""
+    placement = candidate.placement
     return (
         not candidate.study.shape.splits(placement.layout.tp),
         placement.layout.gpus != placement.gpus,
-        VERDICTS.index(fit.verdict),
-        inf if margin is None else -margin,
-        placement.layout,
     )
 
 
