@@ -54,8 +54,8 @@ LOST: dict[str, dict[str, Any]] = {
         "latency": {"timePerOutputTokenMs": 2},
     },
 }
-"""Declarations that nothing satisfies: the answer tries up to a dozen changes of them, each one more
-resolve. They have no limit of their own."""
+"""Declarations that nothing satisfies: the answer tries up to a dozen changes of them, each one
+more resolve. They have no limit of their own."""
 
 
 def measure(runs: int, scratch: Path) -> list[Figure]:  # noqa: ARG001 (nothing is written)
