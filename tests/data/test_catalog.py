@@ -1,4 +1,4 @@
-"""What the shipped catalog knows: counts, a handful of known values, rules for all rows."""
+"""What the shipped catalog knows: a handful of known values, and rules for all rows."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ def every_price(catalog: Catalog) -> list[Price]:
     return list(dict.fromkeys(rows))
 
 
-def test_counts(catalog: Catalog) -> None:
-    assert len(catalog.gpus()) == 43
-    assert len(catalog.instances()) == 99
-    assert len(catalog.models()) == 224
+def test_no_table_has_lost_rows(catalog: Catalog) -> None:
+    """At least what the first release knew: rows may come without an edit of a number here."""
+    assert len(catalog.gpus()) >= 43
+    assert len(catalog.instances()) >= 99
+    assert len(catalog.models()) >= 224
     # Three of the 108 known aliases became ids, because their rows were called "(text tower)".
-    assert len(catalog.aliases()) == 105
-    assert len(catalog.regions()) == 33
-    assert len(catalog.billing_terms()) == 14
-    assert sum(len(catalog.offerings(region)) for region in catalog.regions()) == 1098
+    assert len(catalog.aliases()) >= 105
+    assert len(catalog.regions()) >= 33
+    assert len(catalog.billing_terms()) >= 14
+    assert sum(len(catalog.offerings(region)) for region in catalog.regions()) >= 1098
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,8 @@ def test_fractional_types_see_one_slice(catalog: Catalog) -> None:
     assert (slice_of.gpus, slice_of.partition, slice_of.api_gpu_count) == (1, 0.125, 0)
     assert slice_of.gpu_memory_bytes == 2861 * MIB
     fractional = {one.family for one in catalog.instances() if one.partition < 1}
-    assert fractional == {"g6f", "gr6f"}
+    assert fractional >= {"g6f", "gr6f"}
+    assert not fractional & {"g6", "gr6"}
 
 
 def test_types_without_figures_stay_unknown(catalog: Catalog) -> None:
@@ -114,7 +116,7 @@ def test_types_without_figures_stay_unknown(catalog: Catalog) -> None:
 def test_nvlink_is_where_the_facts_have_it(catalog: Catalog) -> None:
     joined = (Interconnect.NVLINK, Interconnect.NVSWITCH)
     families = {one.family for one in catalog.instances() if one.interconnect in joined}
-    assert families == {
+    assert families >= {
         "p3",
         "p3dn",
         "p4d",
@@ -126,6 +128,7 @@ def test_nvlink_is_where_the_facts_have_it(catalog: Catalog) -> None:
         "p6-b300",
         "p6e-gb200",
     }
+    assert not families & {"p2", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "g7", "g7e"}
     assert all(
         (one.interconnect in joined) == (one.interconnect_bandwidth is not None)
         for one in catalog.instances()
@@ -134,7 +137,8 @@ def test_nvlink_is_where_the_facts_have_it(catalog: Catalog) -> None:
 
 def test_status(catalog: Catalog) -> None:
     retired = {one.family for one in catalog.instances() if one.status is Status.RETIRED}
-    assert retired == {"dl1", "g2", "g3", "g3s", "g4ad", "p2", "p3"}
+    assert retired >= {"dl1", "g2", "g3", "g3s", "g4ad", "p2", "p3"}
+    assert not retired & {"p5", "p6-b200", "g6", "g6e"}
     assert catalog.instance("p6e-gb200.36xlarge").status is Status.ULTRASERVER_ONLY
     assert catalog.instance("p5.48xlarge").status is Status.CURRENT
 
@@ -149,9 +153,9 @@ def test_retired_types_are_offered_nowhere(catalog: Catalog) -> None:
 
 def test_a_statement_of_aws_is_more_than_a_missing_price(catalog: Catalog) -> None:
     stated = {one.id for one in catalog.instances() if one.on_demand_statement}
-    assert stated == {"p5e.48xlarge", "p6e-gb200.36xlarge"}
+    assert stated >= {"p5e.48xlarge", "p6e-gb200.36xlarge"}
     missing = {one.id for one in catalog.instances() if not one.on_demand_listed} - stated
-    assert missing == {"trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge"}
+    assert missing >= {"trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge"}
 
 
 def test_listed_on_demand_means_that_a_price_exists(catalog: Catalog) -> None:
@@ -171,18 +175,18 @@ def test_regions(catalog: Catalog) -> None:
         assert REGION.fullmatch(code)
         coverage[region.coverage].add(code)
         assert (region.currency == "CNY") == code.startswith("cn-")
-    assert len(coverage[Coverage.API]) == 30
-    assert coverage[Coverage.PRICE_LIST] == {"us-gov-east-1", "us-gov-west-1", "cn-north-1"}
+    assert len(coverage[Coverage.API]) >= 30
+    assert coverage[Coverage.PRICE_LIST] >= {"us-gov-east-1", "us-gov-west-1", "cn-north-1"}
 
 
 def test_offerings_where_they_are_known_to_be_or_not(catalog: Catalog) -> None:
     ireland = {catalog.instance(one).family for one in catalog.offerings("eu-west-1")}
-    assert ireland <= {"g4dn", "g5", "g5g", "p3dn", "p4d", "inf1", "inf2"}
+    assert ireland >= {"g4dn", "g5", "p4d"}
     assert {
         region
         for region in catalog.regions_of("p6-b300.48xlarge")
         if catalog.offerings(region)["p6-b300.48xlarge"].basis == "api"
-    } == {
+    } >= {
         "ap-northeast-2",
         "ap-south-2",
         "ap-southeast-3",

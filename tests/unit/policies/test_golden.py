@@ -1,6 +1,6 @@
 """What the command prints, whole: text and JSON, against files in `tests/golden`.
 
-`pytest --update-golden` writes them anew.
+`.venv/bin/python -m pytest --update-golden tests/unit/policies/test_golden.py` writes them anew.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from gpusize_policies.output.schema import schema
 GOLDEN = Path(__file__).parents[2] / "golden"
 TODAY = ["--today", "2026-11-30"]
 DIGEST = re.compile(r"\b[0-9a-f]{12}\b")
-"""Digest of the catalog: it changes with any data, the rest only with what is said."""
+VERSION = re.compile(r"""(?<=catalog )\d{4}-\d\d-\d\d|(?<="catalogVersion": ")\d{4}-\d\d-\d\d""")
+"""Digest and date of the catalog change with any data, the rest only with what is said."""
+HOW_TO_UPDATE = "if this is meant: `.venv/bin/python -m pytest --update-golden`, and read the diff"
 
 
 def _printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     main(arguments)
-    return DIGEST.sub("<digest>", capsys.readouterr().out)
+    return VERSION.sub("<date>", DIGEST.sub("<digest>", capsys.readouterr().out))
 
 
 CASES = {
@@ -51,7 +53,7 @@ def test_output_is_as_agreed(
     path = GOLDEN / name
     if request.config.getoption("--update-golden"):
         path.write_text(printed, encoding="utf-8")
-    assert printed == path.read_text(encoding="utf-8")
+    assert printed == path.read_text(encoding="utf-8"), HOW_TO_UPDATE
 
 
 def test_the_json_report_is_as_its_schema_says(
