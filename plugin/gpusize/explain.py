@@ -40,6 +40,7 @@ def to_data(resolution: Resolution) -> dict[str, Any]:
         "catalogDigest": resolution.catalog_digest,
         "plan": plan_data(resolution.plan) if resolution.plan else None,
         "runnersUp": [plan_data(plan) for plan in resolution.runners_up],
+        "remarks": [reason_data(reason) for reason in resolution.remarks],
         "rejections": [_rejection(rejection) for rejection in resolution.rejections],
         "wouldFit": list(resolution.would_fit),
         "assumptions": [item._asdict() for item in resolution.assumptions],
@@ -152,10 +153,14 @@ def to_text(resolution: Resolution) -> str:
     """Return a page for a terminal: decision, why, memory, money, what is next, what is not."""
     name = resolution.workload_name or "workload"
     lines = list(_plan_lines(name, resolution))
+    lines += [f"  {in_words(reason)}" for reason in resolution.remarks]
     if resolution.runners_up:
         lines.append("  next best:")
         lines += [f"    {_headline(plan)}" for plan in resolution.runners_up]
-    lines += _rejection_lines(resolution)
+    against = [*_pinned_memory(resolution), *rejection_lines(resolution)]
+    if against:
+        what = "as pinned" if _is_refused(resolution) else "not taken"
+        lines += [f"  {what}:", *(f"    {line}" for line in against)]
     if resolution.assumptions:
         taken = ", ".join(f"{item.field} {item.value}" for item in resolution.assumptions)
         lines.append(f"  taken for granted: {taken}")
@@ -208,22 +213,46 @@ def _money_lines(cost: Cost) -> Iterator[str]:
         yield f"  {'not in it:':{WIDTH}}{missing}"
 
 
-def _rejection_lines(resolution: Resolution) -> list[str]:
-    """One line per reason: types of the same GPUs are rejected for the same numbers."""
+def in_words(reason: Reason) -> str:
+    """Write what speaks against something, with what would help."""
+    return f"{reason.text} ({reason.fix})" if reason.fix else reason.text
+
+
+def rejection_lines(resolution: Resolution) -> list[str]:
+    """Return a line per reason: types of the same GPUs are rejected for the same numbers.
+
+    A type that is pinned stands alone, with everything that speaks against it.
+    """
+    if _is_refused(resolution):
+        return [in_words(reason) for one in resolution.rejections for reason in one.reasons]
     grouped: dict[tuple[object, ...], list[Rejection]] = {}
     for rejection in resolution.rejections:
         grouped.setdefault(_alike(rejection), []).append(rejection)
-    if not grouped:
-        return []
-    lines = ["  not taken:"]
+    lines = []
     for alike in list(grouped.values())[:SHOWN_REJECTIONS]:
         shown = min(alike, key=lambda item: (len(item.instance_type), item.instance_type))
         more = f" (and {len(alike) - 1} more)" if len(alike) > 1 else ""
-        lines.append(f"    {shown.instance_type}{more}: {shown.reasons[0].text}")
+        lines.append(f"{shown.instance_type}{more}: {shown.reasons[0].text}")
     hidden = sum(map(len, list(grouped.values())[SHOWN_REJECTIONS:]))
     if hidden:
-        lines.append(f"    and {hidden} more types, in the JSON output")
+        lines.append(f"and {hidden} more types, in the JSON output")
     return lines
+
+
+def _is_refused(resolution: Resolution) -> bool:
+    """Whether a type is pinned that gives no plan."""
+    return resolution.plan is None and resolution.workload.instance_type is not None
+
+
+def _pinned_memory(resolution: Resolution) -> Iterator[str]:
+    """What the memory of a refused type is made of."""
+    candidate = resolution.candidate
+    if candidate is None or not _is_refused(resolution):
+        return
+    fit = candidate.fit
+    if fit.terms and fit.budget is not None:
+        terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
+        yield f"memory of one GPU: {terms}; {gib(fit.budget)} usable"
 
 
 def _alike(rejection: Rejection) -> tuple[object, ...]:

@@ -76,6 +76,7 @@ class Rejection:
 class Parts(NamedTuple):
     """How the costlier parts of a resolution are found."""
 
+    remarks: Callable[[], tuple[Reason, ...]]
     runners_up: Callable[[], tuple[Plan, ...]]
     rejections: Callable[[], tuple[Rejection, ...]]
     would_fit: Callable[[], tuple[str, ...]]
@@ -109,6 +110,11 @@ class Resolution:
         self.gpusize_version = gpusize_version
         self.today = today
         self._parts = parts
+
+    @cached_property
+    def remarks(self) -> tuple[Reason, ...]:
+        """What speaks against the declaration itself, whatever runs it."""
+        return self._parts.remarks()
 
     @cached_property
     def runners_up(self) -> tuple[Plan, ...]:

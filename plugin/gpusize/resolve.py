@@ -21,6 +21,7 @@ from gpusize.resolving.search import (
 )
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.wording import price
+from gpusize_catalog.problems import printable
 
 if TYPE_CHECKING:
     import datetime
@@ -36,6 +37,8 @@ __all__ = ["ResolveSettings", "resolve", "unpinned"]
 
 PINS = ("instance_type", "market", "tp", "pp", "dp", "ep", "nodes_per_replica", "zone")
 """Fields that fix what gpusize would choose."""
+LONGEST_TYPE_NAME = 32
+"""Characters of an unknown instance type that a reason repeats."""
 BEST_SERVICE = (0, 0)
 """Nobody queues and every target is met: see `service_of`."""
 
@@ -88,6 +91,7 @@ def decide(study: Study, name: str = "") -> Resolution:
         gpusize_version=_version(),
         today=study.today,
         parts=Parts(
+            partial(_remarks, sweep, candidate),
             partial(_runners_up, sweep, accepted),
             partial(_rejections, sweep, accepted),
             partial(_would_fit, sweep, plan),
@@ -238,6 +242,16 @@ def _version() -> str:
     return __version__
 
 
+def _remarks(sweep: Sweep, candidate: Candidate | None) -> tuple[Reason, ...]:
+    """What is wrong with the declaration; without a placement, any that was tried tells it."""
+    from gpusize.constraints import DECLARATION
+
+    shown = candidate or next(iter(sweep.tried()), None)
+    if shown is None:
+        return ()
+    return tuple(reason for rule in DECLARATION.values() for reason in rule(shown))
+
+
 def _runners_up(sweep: Sweep, chosen: Candidate | None) -> tuple[Plan, ...]:
     """The best of each other kind and number of GPUs."""
     return tuple(
@@ -307,9 +321,10 @@ def _no_layout(trial: Trial) -> tuple[Reason, ...]:
 
 
 def _not_known(study: Study) -> tuple[Reason, ...]:
-    close = study.catalog.suggest("instances", study.workload.instance_type or "")
+    wanted = study.workload.instance_type or ""
+    close = study.catalog.suggest("instances", wanted)
     fix = f"did you mean {' or '.join(close)}?" if close else ""
-    text = "the instance type is not in the catalog"
+    text = f"{printable(wanted, LONGEST_TYPE_NAME)} is no instance type of the catalog"
     return (Reason("unknown-instance-type", Weight.ERROR, text, fix),)
 
 

@@ -148,11 +148,23 @@ class Case:
     def reasons(self, name: str) -> tuple[Reason, ...]:
         """What the constraint of that name says about the candidate."""
         if name not in self._reasons:
-            from gpusize.constraints import CONSTRAINTS
+            from gpusize.constraints import CONSTRAINTS, DECLARATION, SHAPE
 
             candidate = self.candidate
+            if name not in SHAPE and name not in DECLARATION and self._is_misshapen:
+                candidate = None
             self._reasons[name] = tuple(CONSTRAINTS[name](candidate)) if candidate else ()
         return self._reasons[name]
+
+    @cached_property
+    def _is_misshapen(self) -> bool:
+        """Whether pinned sizes suit the model on no type, and nobody named the candidate's."""
+        from gpusize.constraints import SHAPE
+
+        resolution, judged = self.resolution, self.judged
+        if resolution is None or resolution.plan is not None or judged is None:
+            return False
+        return judged.instance_type is None and any(self.reasons(name) for name in SHAPE)
 
     def _resolve(self, workload: Workload | None) -> Resolution | None:
         if workload is None:

@@ -63,9 +63,14 @@ DEVICE: dict[str, Constraint] = {
 }
 """Depend on the GPU alone: equal for all its numbers and layouts."""
 
-LAYOUT: dict[str, Constraint] = {
+SHAPE: dict[str, Constraint] = {
     "tp-not-dividing-heads": parallelism.tp_not_dividing_heads,
     "experts-not-divisible": parallelism.experts_not_divisible,
+}
+"""Depend on the model and the parallel sizes alone: equal on every instance type."""
+
+LAYOUT: dict[str, Constraint] = {
+    **SHAPE,
     "tp-across-nodes": parallelism.tp_across_nodes,
     "layout-exceeds-node": parallelism.layout_exceeds_node,
     "estimate-not-supported": memory.estimate_not_supported,
@@ -120,6 +125,7 @@ __all__ = [
     "MONEY",
     "OFFER",
     "REMARKS",
+    "SHAPE",
     "SILICON",
     "Constraint",
     "Reason",

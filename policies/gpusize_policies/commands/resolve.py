@@ -73,51 +73,48 @@ def _text(found: list[Case], whole: bool) -> str:
 
     if whole:
         blocks = [
-            to_text(case.resolution) + _pinned(case, case.resolution)
-            for case in found
-            if case.resolution
+            to_text(case.resolution) + "\n".join(_free(case)) for case in found if case.resolution
         ]
     else:
         blocks = [_short(case) for case in found]
     return "\n".join(block.rstrip("\n") + "\n" for block in blocks)
 
 
-def _pinned(case: Case, resolution: Resolution) -> str:
-    """Say of pins that leave no plan what the memory is made of, and everything against them."""
-    from gpusize_catalog.units import gib
-
-    candidate = resolution.candidate
-    if resolution.plan is not None or candidate is None:
-        return ""
-    lines = ["  as pinned:"]
-    fit = candidate.fit
-    if fit.terms and fit.budget is not None:
-        terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
-        lines.append(f"    memory of one GPU: {terms}; {gib(fit.budget)} usable")
-    lines += [f"  {line}" for line in _why_not(case, resolution)]
-    return "\n".join(lines) + "\n"
-
-
-def _why_not(case: Case, resolution: Resolution) -> Iterator[str]:
-    """Say what speaks against the pins, and what would do."""
+def _free(case: Case) -> Iterator[str]:
+    """Say what would be taken without the pins, where they leave no plan."""
+    from gpusize.resolve import is_pinned
     from gpusize.wording import plan_in_words
 
-    for rejection in resolution.rejections if resolution.candidate else ():
-        yield from (f"  {reason.text}" for reason in rejection.reasons)
-    yield from (f"  would fit: {hope}" for hope in resolution.would_fit)
+    resolution = case.resolution
+    if resolution is None or resolution.plan is not None or not is_pinned(resolution.workload):
+        return
     if case.cheapest is not None:
         yield f"  without the pins: {plan_in_words(case.cheapest)}"
 
 
+def _why_not(case: Case, resolution: Resolution) -> Iterator[str]:
+    """Say what speaks against the pins, and what would do."""
+    from gpusize.explain import rejection_lines
+    from gpusize.resolve import is_pinned
+
+    if is_pinned(resolution.workload):
+        yield from (f"  {line}" for line in rejection_lines(resolution))
+    yield from (f"  would fit: {hope}" for hope in resolution.would_fit)
+    yield from _free(case)
+
+
 def _short(case: Case) -> str:
+    from gpusize.explain import in_words
     from gpusize.wording import plan_in_words
 
     resolution = case.resolution
     if resolution is None:
         return f"{case.name}: not resolved"
+    remarks = [f"  {in_words(reason)}" for reason in resolution.remarks]
     if resolution.plan is None:
-        return "\n".join([f"{case.name}: no plan", *_why_not(case, resolution)])
+        return "\n".join([f"{case.name}: no plan", *remarks, *_why_not(case, resolution)])
     lines = [f"{case.name}: {plan_in_words(resolution.plan)}"]
     lines += [f"  {reason}" for reason in resolution.plan.reasons]
+    lines += remarks
     lines += [f"  next best: {plan_in_words(plan)}" for plan in resolution.runners_up]
     return "\n".join(lines)

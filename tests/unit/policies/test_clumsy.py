@@ -164,3 +164,24 @@ def test_a_lock_of_many_workloads_is_read_again(folder: Path) -> None:
     path.write_text(render({f"w{number}": entry for number in range(10_000)}))
     assert main(["check", "gpusize.yaml"]) == 0
     assert len(read_lock(path)) == 10_000
+
+
+def test_sizes_that_suit_no_type_say_nothing_of_a_type_that_nobody_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = DECLARED.replace("NAME", "chat") + "    tp: 3\n"
+    (folder / "gpusize.yaml").write_text(declared)
+    assert main(["check", "--format", "json", "gpusize.yaml"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert [one["code"] for one in data["workloads"][0]["findings"]] == ["GPU301"]
+    assert main(["resolve", "gpusize.yaml"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) < 10
+
+
+def test_resolve_says_that_a_pinned_type_is_unknown(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = DECLARED.replace("NAME", "chat") + "    instanceType: g6e.xlage\n"
+    (folder / "gpusize.yaml").write_text(declared)
+    assert main(["resolve", "gpusize.yaml"]) == 1
+    assert "g6e.xlage is no instance type of the catalog (did you" in capsys.readouterr().out

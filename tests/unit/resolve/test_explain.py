@@ -100,3 +100,36 @@ def test_the_model_taken_for_another_name_is_said(decide: Any) -> None:
     assert (found.value, "GPTQ" in found.why) == ("Qwen/Qwen2.5-72B", True)
     exact = decide(model="meta-llama/Llama-3.1-8B")
     assert all(item.field != "model" for item in exact.assumptions)
+
+
+def test_a_layout_that_no_type_takes_is_told_once(decide: Any) -> None:
+    page = to_text(decide(tp=3))
+    told = [line for line in page.splitlines() if "tp=3 does not divide" in line]
+    assert len(told) == 1 and " more): " in told[0]
+    assert len(page.splitlines()) < 20
+
+
+def test_an_unknown_pinned_type_is_told_with_what_was_meant(decide: Any) -> None:
+    page = to_text(decide(instanceType="g6e.xlage"))
+    assert "g6e.xlage is no instance type of the catalog (did you mean g6e.xlarge" in page
+
+
+def test_a_refused_type_is_shown_with_its_memory(decide: Any) -> None:
+    page = to_text(decide(instanceType="g4dn.xlarge"))
+    assert "as pinned:\n    memory of one GPU: weights" in page
+    assert "not taken:" not in page
+
+
+def test_what_is_wrong_with_the_declaration_is_told_beside_a_plan(decide: Any) -> None:
+    resolution = decide(contextLength=819_200)
+    assert resolution.plan is not None
+    assert "819200 is beyond the 131072 positions" in to_text(resolution)
+    (remark,) = to_data(resolution)["remarks"]
+    assert remark["name"] == "context-beyond-model-limit"
+    assert remark["weight"] == "error"
+
+
+def test_and_without_one(decide: Any) -> None:
+    resolution = decide(contextLength=90_000_000)
+    assert resolution.plan is resolution.candidate is None
+    assert [reason.name for reason in resolution.remarks] == ["context-beyond-model-limit"]
