@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from gpusize.constraints import CONSTRAINTS, REMARKS
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.finding import Severity
 from gpusize_policies.judge import evaluate
 from gpusize_policies.message import LONGEST
-from gpusize_policies.registry import RULES, find
+from gpusize_policies.registry import RULES, Rule, find
 from gpusize_policies.settings import DEFAULTS
 from tests.rules.examples import FOLDER, NAME, Example, case_of, examples
 
@@ -43,6 +44,22 @@ def test_messages_have_the_shape_of_the_template(example: Example, catalog: Cata
         assert finding.message.endswith(f" Docs: {finding.docs}")
         assert len(finding.message) <= LONGEST
         assert "\n" not in finding.message
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.is_constraint], ids=lambda rule: rule.code
+)
+def test_a_rule_is_as_severe_as_its_constraint_weighs(rule: Rule, catalog: Catalog) -> None:
+    """The resolver goes by the weight, the report by the severity: they must not part."""
+    cases = [case_of(one, catalog) for one in examples(rule.code) if one.verdict == "bad"]
+    weights = {reason.weight.value for case in cases for reason in case.reasons(rule.name)}
+    assert weights == {rule.severity.value}
+
+
+def test_remarks_are_constraints_whose_rules_only_advise() -> None:
+    assert set(CONSTRAINTS) >= REMARKS
+    wrapping = [rule for rule in RULES if rule.is_constraint and rule.name in REMARKS]
+    assert {rule.severity for rule in wrapping} == {Severity.ADVICE}
 
 
 @pytest.mark.parametrize("code", [rule.code for rule in RULES])
