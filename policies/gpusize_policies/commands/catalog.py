@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpusize.names import to_camel
@@ -21,6 +21,9 @@ LONGEST_WORD = 60
 DEFAULT_REGION = "us-east-1"
 """Region of the prices shown: where most list prices are known."""
 SUGGESTIONS = 3
+CODED = ("gpus", "instances")
+CODES = "of confidence, source and crossCheckedWith: catalog/gpusize_catalog/SOURCES.md"
+"""Where the letters in the fields of these tables are explained."""
 
 EXAMPLES = """\
   gpusize catalog show g6e.xlarge
@@ -156,7 +159,8 @@ def _text(entries: list[dict[str, Any]]) -> str:
 
 
 def _lines(entry: Mapping[str, Any]) -> Iterator[str]:
-    unknown = [name for name, value in entry.items() if value is None]
+    absent = _not_applicable(entry)
+    unknown = [name for name, value in entry.items() if value is None and name not in absent]
     shown = {name: value for name, value in entry.items() if value not in (None, "", [])}
     width = max(len(name) for name in shown)
     for name, value in shown.items():
@@ -167,8 +171,67 @@ def _lines(entry: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{'price'.ljust(width)}  {kind}: {amount} {unit}, {date}"
         else:
             yield f"{name.ljust(width)}  {_words(name, value)}"
+    if absent:
+        yield f"{'-'.ljust(width)}  does not apply: {', '.join(absent)}"
     if unknown:
         yield f"{'not known'.ljust(width)}  {', '.join(unknown)}"
+    if entry["table"] in CODED:
+        yield f"{'codes'.ljust(width)}  {CODES}"
+
+
+def _not_applicable(entry: Mapping[str, Any]) -> list[str]:
+    """Name the empty fields that an entry of its kind cannot have: nothing is missing there."""
+    absent = {
+        name
+        for has, names in PARTS.get(entry["table"], {}).items()
+        if not HAS[has](entry)
+        for name in names
+    }
+    return [name for name, value in entry.items() if value is None and name in absent]
+
+
+def _layers(entry: Mapping[str, Any]) -> str:
+    return f"{entry['attentionKind']} {entry['layerPattern']}"
+
+
+HAS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "experts": lambda entry: entry["expertsTotal"] is not None,
+    "latent attention": lambda entry: "mla" in _layers(entry) or "indexed" in _layers(entry),
+    "window layers": lambda entry: any(kind in _layers(entry) for kind in ("sliding", "chunked")),
+    "recurrent layers": lambda entry: any(kind in _layers(entry) for kind in ("linear", "mamba")),
+    "encoder": lambda entry: any(kind in _layers(entry) for kind in ("encoder-decoder", "cross")),
+    "images or sound": lambda entry: entry["modality"] in ("vision-language", "audio"),
+    "fp8": lambda entry: bool(entry["nativeFp8"]),
+    "fp4": lambda entry: bool(entry["nativeFp4"]),
+    "link": lambda entry: entry["formFactor"] != "PCIe",
+    "joined GPUs": lambda entry: entry["interconnect"] not in ("single", "pcie"),
+    "several GPUs": lambda entry: entry["gpus"] != 1,
+    "EFA": lambda entry: bool(entry["efa"]),
+}
+"""Whether an entry has a part."""
+PARTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "models": {
+        "experts": (
+            "expertsTotal",
+            "expertsActive",
+            "sharedExperts",
+            "moeIntermediate",
+            "firstDenseLayers",
+        ),
+        "latent attention": ("kvLoraRank", "qkRopeHeadDim", "qLoraRank"),
+        "window layers": ("slidingWindow", "fullKvHeads", "fullHeadDim"),
+        "recurrent layers": ("stateElements", "convElements"),
+        "encoder": ("encoderLayers", "encoderPositions"),
+        "images or sound": ("visionParams", "imagePatches"),
+    },
+    "gpus": {"fp8": ("fp8Flops",), "fp4": ("fp4Flops",), "link": ("nvlinkBandwidth",)},
+    "instances": {
+        "joined GPUs": ("interconnectBandwidth",),
+        "several GPUs": ("p2p",),
+        "EFA": ("efaInterfaces",),
+    },
+}
+"""By table, the fields that belong to a part: without it they do not apply."""
 
 
 def _words(name: str, value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -442,7 +443,17 @@ def test_every_table_is_shown(run: Runner, word: str) -> None:
 def test_a_model_is_shown_by_its_alias_and_says_so(run: Runner) -> None:
     done = run("catalog", "show", "meta-llama/Llama-3.1-70B-Instruct")
     assert "assumed" in done.out
-    assert "not known" in done.out
+    assert re.search(r"^- +does not apply: .*kvLoraRank.*expertsTotal", done.out, re.MULTILINE)
+    assert re.search(r"^not known +mtpLayers$", done.out, re.MULTILINE)
+
+
+def test_what_a_mixture_of_experts_lacks_is_not_known(run: Runner) -> None:
+    done = run("catalog", "show", "Qwen/Qwen3-30B-A3B")
+    assert re.search(r"^not known .*sharedExperts", done.out, re.MULTILINE)
+
+
+def test_codes_of_a_row_are_explained(run: Runner) -> None:
+    assert "SOURCES.md" in run("catalog", "show", "L40S").out
 
 
 def test_an_instance_is_shown_with_dated_prices(run: Runner) -> None:
