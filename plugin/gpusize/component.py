@@ -18,7 +18,7 @@ from gpusize.inputs import Given, combine, separate
 from gpusize.names import to_snake
 from gpusize.project import project_folder
 from gpusize.schema import ANSWERS
-from gpusize.surroundings import STACK_KEYS, Surroundings, surroundings
+from gpusize.surroundings import Surroundings, stack_values, surroundings, unknown_keys
 from gpusize.tokens import COMPONENT, PACKAGE
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import GpuSizeError, Problem
@@ -176,8 +176,11 @@ def read(name: str, args: object, around: Surroundings) -> tuple[Given, Workload
 
 
 def _decide(name: str, args: object) -> tuple[Given, Decision]:
-    config = pulumi.Config(PACKAGE)
-    stack = {key: config.get(key) for key in STACK_KEYS}
+    config = pulumi.runtime.config
+    held = config.CONFIG.get()
+    stack = stack_values(pulumi.Config(PACKAGE).get, config.get_config_env(), held)
+    for problem in unknown_keys(stack, pulumi.get_project()):
+        pulumi.log.warn(f"workload '{name}': {problem}")
     try:
         around = surroundings(project_folder(Path.cwd()), stack)
         given, workload = read(name, args, around)

@@ -33,6 +33,8 @@ PRICE_CHANGE = 0.01
 """A price that moved by less of itself is not told."""
 PERCENT = 100
 USD_DIGITS = 4
+OVERLAY = "+"
+"""What a catalog's digest has before that of its overlays."""
 APART = ("tags", "waivers")
 """Fields of a declaration that decide nothing."""
 
@@ -275,18 +277,34 @@ def _drift(resolution: Resolution, entry: Entry) -> list[Reason]:
         text = f"the declaration has changed since it was locked on {entry.date}"
         return [_told(text, {"lockedDate": entry.date})]
     now = entry_of(resolution)
-    since = f"locked {entry.date} with catalog {entry.catalog_version}"
+    before, after = _catalogs(entry, resolution)
+    since = f"locked {entry.date} with {before}"
     if now is None:
-        text = f"{_what(entry)} is {since}; catalog {resolution.catalog_version} has no plan"
+        text = f"{_what(entry)} is {since}; {after} has no plan"
         return [_told(text, {"lockedInstanceType": entry.instance_type})]
     if _decided(entry) != _decided(now):
-        text = f"{_what(entry)} is {since}; catalog {now.catalog_version} gives {_what(now)}"
+        text = f"{_what(entry)} is {since}; {after} gives {_what(now)}"
         numbers: dict[str, int | float | str] = {
             "lockedInstanceType": entry.instance_type,
             "instanceType": now.instance_type,
         }
         return [_told(text, {**numbers, **_prices(entry, now)})]
     return _price_drift(entry, now, since)
+
+
+def _catalogs(entry: Entry, resolution: Resolution) -> tuple[str, str]:
+    """Name the kept catalog and this one apart: by date, and by digest where overlays differ."""
+    before, after = f"catalog {entry.catalog_version}", f"catalog {resolution.catalog_version}"
+    if before != after:
+        return before, after
+    if entry.catalog_digest == resolution.catalog_digest:
+        return before, "the same catalog now"
+    return (
+        f"{before} ({entry.catalog_digest})",
+        f"the same with another overlay ({resolution.catalog_digest})"
+        if OVERLAY in entry.catalog_digest + resolution.catalog_digest
+        else f"{after} ({resolution.catalog_digest})",
+    )
 
 
 def _price_drift(entry: Entry, now: Entry, since: str) -> list[Reason]:

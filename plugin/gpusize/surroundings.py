@@ -7,15 +7,16 @@ wins. The component and the policy pack take them from here, so that they decide
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gpusize.days import DAY_FIX, NO_DAY, day_of
 from gpusize.project import LOCK_FILE
 from gpusize.settings import DEFAULTS, ResolveSettings
-from gpusize.settings_file import Deciding, read_deciding, settings_path
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize.settings_file import LONGEST_KEY, Deciding, guess, read_deciding, settings_path
+from gpusize.tokens import PACKAGE
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 
 STACK_KEYS = ("today", "catalog", "lock", "settings")
 """Keys of the stack's configuration under `gpusize:`; paths are relative to the program."""
@@ -29,6 +30,30 @@ class Surroundings(NamedTuple):
     overlays: tuple[Path, ...] = ()
     lock: Path | None = None
     settings: ResolveSettings = DEFAULTS
+
+
+def stack_values(get: Callable[[str], str | None], *whole: Mapping[str, object]) -> dict[str, str]:
+    """Return the stack's values under `gpusize:`; `whole` are maps that may have more than we read.
+
+    A misspelt key can be told only when it is seen.
+    """
+    prefix = f"{PACKAGE}:"
+    named = (key.removeprefix(prefix) for one in whole for key in one if key.startswith(prefix))
+    keys = dict.fromkeys([*STACK_KEYS, *named])
+    return {key: value for key in keys if (value := get(key)) is not None}
+
+
+def unknown_keys(keys: Iterable[str], project: str) -> Iterator[Problem]:
+    """Tell keys of the stack's configuration under `gpusize:` that nothing reads.
+
+    In a project of that very name they are the program's own.
+    """
+    if project == PACKAGE:
+        return
+    for key in keys:
+        if key not in STACK_KEYS:
+            shown = printable(key, LONGEST_KEY)
+            yield Problem(f"{PACKAGE}:{shown}", "unknown key", guess(key, STACK_KEYS))
 
 
 def surroundings(folder: Path, config: Mapping[str, str | None]) -> Surroundings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.documents import Document, read
 from gpusize.project import LOCK_FILE
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import Subject
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 PROGRAM_KEY = "resources"
 """Top-level key that tells a Pulumi YAML program from a file of declarations."""
+IN_A_LANGUAGE = (
+    "name a file of declarations; what the program declares is judged by the policy pack in a"
+    " preview"
+)
+LONGEST_LANGUAGE = 20
+"""Characters of a program's runtime that a message repeats."""
 HINT = "workloads stand under the key `workloads`, by name; see `gpusize schema workload`"
 
 
@@ -171,6 +177,18 @@ def _shape_problem(raw: object) -> Problem | None:
         return Problem("", "holds no workloads", HINT)
     if "workloads" in raw:
         return None
+    language = _language(raw)
+    if language:
+        return Problem("runtime", f"this program is written in {language}", IN_A_LANGUAGE)
     if "kind" in raw:
         return Problem("kind", "is one workload without a name", HINT)
     return Problem("", "has no key `workloads`", HINT)
+
+
+def _language(raw: Mapping[object, object]) -> str:
+    """Name the language of a Pulumi project, '' where it is none or holds its program itself."""
+    runtime = raw.get("runtime")
+    name = runtime.get("name") if isinstance(runtime, Mapping) else runtime
+    if not isinstance(name, str) or "name" not in raw or name == "yaml":
+        return ""
+    return printable(name, LONGEST_LANGUAGE)

@@ -20,8 +20,8 @@ from pulumi.runtime import proto
 from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
-from gpusize.surroundings import STACK_KEYS
-from gpusize.tokens import COMPONENT
+from gpusize.surroundings import stack_values
+from gpusize.tokens import COMPONENT, PACKAGE
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies.decode import decode, may_point, text_of
 from gpusize_policies.finding import Finding, Severity
@@ -346,10 +346,9 @@ def _stack() -> Stack:
     """Read what the language host told of the stack; a state file has none."""
     if "PULUMI_PROJECT" not in os.environ:
         return Stack(region=_environment_region())
-    own = pulumi.Config("gpusize")
-    values = {key: value for key in STACK_KEYS if (value := own.get(key)) is not None}
     region = pulumi.Config("aws").get("region") or _environment_region()
-    return Stack(pulumi.get_project(), values, region)
+    whole = pulumi.runtime.config.get_config_env()
+    return Stack(pulumi.get_project(), stack_values(pulumi.Config(PACKAGE).get, whole), region)
 
 
 def _environment_region() -> str:

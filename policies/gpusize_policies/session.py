@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpusize.project import DECLARATIONS_FILE
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
+from gpusize_catalog.spelling import did_you_mean
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.declared import Declared, Pins, plain, read_component
 from gpusize_policies.finding import Finding, Subject
@@ -33,6 +35,8 @@ KINDS = frozenset({COMPONENT, *EXTRACTORS})
 """Types of resources that are judged."""
 
 RENAME = "give each a name of its own"
+LONGEST_PATH = 80
+"""Characters of a file's path that a message repeats."""
 FILED = "file"
 """Key of what stands in the file of declarations: with its name it is told apart."""
 TEMPLATE = "launchTemplate"
@@ -203,19 +207,21 @@ class Session:
         if not selection.workload.known:
             return self._tell_unknown(seen, selection)
         if declared is None:
-            return self._ask(seen, name, Declared(None, None, self._missing), ())
+            return self._ask(seen, name, Declared(None, None, self._missing(name)), ())
         unknown = _unknown(selection)
         if unknown:
             return self._ask(seen, name, Declared(None, None), (), unknown)
         pins = self._pins(seen, selection, declared)
         return self._ask(seen, name, declared, tuple(pins.items()))
 
-    @property
-    def _missing(self) -> Problem:
-        """Say where a declaration was looked for."""
-        fix = f"declare it as a GpuWorkload or in {DECLARATIONS_FILE}"
+    def _missing(self, name: str) -> Problem:
+        """Say where a declaration was looked for, and which name may be meant."""
+        meant = did_you_mean(name, {**self._components, **self._file[0]}, most=1)
+        fix = meant or f"declare it as a GpuWorkload or in {DECLARATIONS_FILE}"
         if self.file is not None:
-            told = f"no GpuWorkload of this stack and no entry of {self.file.name} has that name"
+            base = self.run.folder or self.file.parent
+            file = printable(os.path.relpath(self.file, base), LONGEST_PATH)
+            told = f"no GpuWorkload of this stack and no entry of {file} has that name"
             return Problem("", told, fix)
         where = "beside the program" if self.run.folder else "(GPUSIZE_PROGRAM names its folder)"
         told = f"no GpuWorkload of this stack has that name, and no {DECLARATIONS_FILE} is {where}"

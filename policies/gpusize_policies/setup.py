@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gpusize.project import DECLARATIONS_FILE, SETTINGS_FILE, find_project, project_folder
 from gpusize.settings_file import settings_path
-from gpusize.surroundings import surround
+from gpusize.surroundings import surround, unknown_keys
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.finding import Severity
 from gpusize_policies.message import LONGEST_NAME
@@ -21,6 +21,7 @@ from gpusize_policies.registry import RULES, suggest
 from gpusize_policies.rule import Rule
 from gpusize_policies.session import Run
 from gpusize_policies.settings import DEFAULTS, OFF, load
+from gpusize_policies.settings_file import ALL
 
 SETTINGS_POLICY = "gpusize-settings"
 """Policy that tells what is wrong with the settings, and carries what concerns the whole pack."""
@@ -103,7 +104,7 @@ def _parent(process: int) -> int:
 
 def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
     """Read the settings; what is wrong is told, and its default is taken."""
-    problems: list[Problem] = []
+    problems: list[Problem] = list(unknown_keys(stack.config, stack.project))
     base = folder or Path.cwd()
     settings = DEFAULTS
     path = settings_path(base, file or stack.config.get("settings") or "")
@@ -124,13 +125,13 @@ def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
 def configure(setup: Setup, names: Sequence[str], config: Mapping[str, Mapping[str, Any]]) -> Setup:
     """Take in what `--policy-pack-config` says by policy, levels aside; tell what it misspells."""
     problems = list(setup.problems)
-    problems += (_no_policy(name) for name in config if name not in names)
+    problems += (_no_policy(name) for name in config if name not in names and name != ALL)
     rules = {rule.name: rule for rule in RULES}
     settings = setup.run.settings
     for name, properties in config.items():
         known = _known(name, rules)
         for key, value in properties.items():
-            if name in names and key not in known:
+            if key not in known and (name in names or name == ALL):
                 problems.append(_no_key(name, key, known))
             elif key == "unknowns":
                 settings = settings._replace(unknowns=str(value))

@@ -382,3 +382,8 @@ def test_what_only_an_overlay_knows_can_be_declared(folder):
     _, said, outputs = run(own_catalog.DECLARED, config={"gpusize:catalog": "ours"})
     assert outputs["instance_type"] == own_catalog.INSTANCE
     assert said == []
+
+
+def test_a_misspelt_key_of_the_stack_is_warned_of():
+    _, said, _ = run(CHAT, config={"gpusize:catlog": "ours"})
+    assert any("gpusize:catlog: unknown key (did you mean catalog?)" in one for one in said)

@@ -9,7 +9,7 @@ import pytest
 
 from gpusize.decision import decide
 from gpusize.settings import DEFAULTS, parameters, with_parameters
-from gpusize.surroundings import surroundings
+from gpusize.surroundings import stack_values, surroundings, unknown_keys
 from gpusize.workload import parse_workload
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies.settings import load
@@ -119,3 +119,11 @@ def test_a_threshold_changes_the_decision(folder: Path) -> None:
 def test_every_threshold_has_a_name_in_files() -> None:
     assert with_parameters(parameters()) == DEFAULTS
     assert with_parameters({"maxNodes": 2.0}).max_nodes == 2
+
+
+def test_every_value_of_the_stack_under_our_name_is_seen() -> None:
+    whole = {"gpusize:catlog": "a", "aws:region": "us-east-1", "gpusize:today": "2026-11-30"}
+    values = stack_values(lambda key: whole.get(f"gpusize:{key}"), whole)
+    assert values == {"catlog": "a", "today": "2026-11-30"}
+    (problem,) = unknown_keys(values, "app")
+    assert (problem.path, problem.fix) == ("gpusize:catlog", "did you mean catalog?")

@@ -97,3 +97,17 @@ def test_judging_turns_no_rule_off(program):
     assert setup.level_of(rules["GPU101"]) is None
     assert setup.judging.settings.level_of(rules["GPU101"]) is not None
     assert setup.judging.settings.levels == {"GPU501": "warn"}
+
+
+def test_all_is_a_key_of_pulumi_s_own(program):
+    given = {"all": {}}
+    assert told(configure(set_up(STACK, program), NAMES, given)) == []
+    (problem,) = told(configure(set_up(STACK, program), NAMES, {"all": {"unknowns": "error"}}))
+    assert "all.unknowns: no such property" in problem
+
+
+def test_a_misspelt_key_of_the_stack_is_told(program):
+    stack = Stack("app", {"catlog": "prices"})
+    (problem,) = told(set_up(stack, program))
+    assert problem == "gpusize:catlog: unknown key (did you mean catalog?)"
+    assert told(set_up(stack._replace(project="gpusize"), program)) == []

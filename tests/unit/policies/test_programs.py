@@ -83,3 +83,13 @@ def test_properties_may_be_missing_or_no_mapping() -> None:
     paths = problems_of(text)
     assert any(path.startswith("resources.a") for path in paths)
     assert any(path.startswith("resources.b") for path in paths)
+
+
+@pytest.mark.parametrize("runtime", ["python", "{name: python, options: {virtualenv: venv}}"])
+def test_a_program_in_a_language_says_which(runtime: str) -> None:
+    text = f"name: app\nruntime: {runtime}\n"
+    with pytest.raises(GpuSizeError) as caught:
+        declared(parse(text, "Pulumi.yaml"), load())
+    (problem,) = caught.value.problems
+    assert problem.message == "this program is written in python"
+    assert "file of declarations" in problem.fix

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,3 +93,15 @@ def test_a_lock_is_not_written_from_components_of_one_name() -> None:
     data = {"deployment": {"resources": [{**one, "outputs": outputs} for one in resources]}}
     with pytest.raises(GpuSizeError, match="several components are called chat"):
         entries(Document(data, {}, "stack.json"), TODAY, load())
+
+
+def test_a_tag_that_is_misspelt_is_helped(tmp_path: Path) -> None:
+    declared = {"workloads": {"chatt": CHAT}}
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (tmp_path / "shared.yaml").write_text(json.dumps(declared))
+    settings = Settings(workloads=tmp_path / "shared.yaml")
+    session = Session(Run(settings, TODAY, folder))
+    ((_, finding),) = session.finish([tagged()])
+    assert finding.fix == "did you mean chatt?"
+    assert "no entry of ../shared.yaml has that name" in finding.message

@@ -74,6 +74,17 @@ def test_a_better_type_is_told(kept: Any, decide: Any) -> None:
     assert reason.numbers["lockedUsdPerHour"] == 1.006
 
 
+def test_catalogs_of_one_day_are_told_apart(kept: Any, decide: Any) -> None:
+    entry = kept()._replace(instance_type="g5.xlarge")
+    (same,) = drift(decide(), entry)
+    assert "; the same catalog now gives g6.xlarge" in same.text
+    digest = entry.catalog_digest
+    (laid,) = drift(decide(), entry._replace(catalog_digest=f"{digest}+0123"))
+    assert f"({digest}+0123); the same with another overlay ({digest}) gives" in laid.text
+    (other,) = drift(decide(), entry._replace(catalog_digest="0123"))
+    assert f"(0123); catalog {entry.catalog_version} ({digest}) gives" in other.text
+
+
 def test_a_moved_price_is_told_and_a_cent_is_not(kept: Any, decide: Any) -> None:
     entry = kept()
     (reason,) = drift(decide(), entry._replace(usd_per_hour=1.5))
