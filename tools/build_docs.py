@@ -1,7 +1,8 @@
 """Writes the generated pages of docs/ and the settings' schema: `python -m tools.build_docs`.
 
 A page per rule comes from its docstring, its cases and its settings, `docs/cli.md` from the
-parsers, `docs/settings.md` from the table of settings. `--check` writes nothing and exits 1 when
+parsers, `docs/settings.md` from the table of settings, `docs/component.md` from the plugin's
+schema. `--check` writes nothing and exits 1 when
 a page is stale.
 """
 
@@ -29,8 +30,10 @@ from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Needs, Rule, Waivable
 from gpusize_policies.settings import DEFAULTS, PRESETS
 from tests.rules.examples import NAME, TODAY, Example, case_of, examples
+from tools.component_page import component_page
 
 ROOT = Path(__file__).resolve().parent.parent
+GENERATED_FROM_SCHEMA = "<!-- Written by tools/build_docs.py from plugin/gpusize/schema.json. -->"
 GENERATED = "<!-- Written by tools/build_docs.py: edit the rule, its cases or the parser. -->"
 
 SETTINGS_EXAMPLE = """\
@@ -43,7 +46,7 @@ parameters:
   minSpotDiscount: 0.4
 unknowns: error
 today: 2026-11-30
-catalog: [./our-prices]
+# catalog: [./our-prices]   # folders of your own rows, see overlays.md
 ```"""
 
 NEEDS = {
@@ -95,6 +98,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/rules/README.md": index_page,
         ROOT / "docs/cli.md": cli_page,
         ROOT / "docs/settings.md": settings_page,
+        ROOT / "docs/component.md": partial(component_page, GENERATED_FROM_SCHEMA),
         schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",
     }
 

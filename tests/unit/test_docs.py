@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from gpusize.surroundings import STACK_KEYS
 from gpusize_policies.registry import RULES
+from gpusize_policies.setup import SETTINGS_POLICY
 from tools import build_docs
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +33,17 @@ def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
 def test_every_rule_is_in_the_index() -> None:
     index = PAGES["docs/rules/README.md"]()
     assert all(f"({Path(rule.docs).name})" in index for rule in RULES)
+
+
+def test_the_page_of_the_component_has_every_name() -> None:
+    page = PAGES["docs/component.md"]()
+    schema = json.loads((ROOT / "plugin/gpusize/schema.json").read_text(encoding="utf-8"))
+    component = schema["resources"]["gpusize:index:GpuWorkload"]
+    names = {*component["inputProperties"], *component["properties"]}
+    names |= {f"gpusize:{key}" for key in STACK_KEYS} | {SETTINGS_POLICY}
+    assert {name for name in names if f"`{name}`" not in page} == set()
+    targets = {f"#{token.rsplit(':', 1)[1].lower()}" for token in schema["types"]}
+    assert set(re.findall(r"\]\((#[^)]+)", page)) == targets
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".md")])
