@@ -1,7 +1,8 @@
-"""`python -m bench.measured CASES_DIR [--show N]`: the table for the serving cases."""
+"""Compares predictions with measured serving runs: `python -m bench.measured DIR`."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -10,19 +11,43 @@ from bench.measured.score import report, score
 from gpusize_catalog.store import load
 
 FILE = "serving.jsonl"
+BESIDE = Path("../shared/cases")
 SHOWN = 8
+
+MORE = f"""\
+DIR holds {FILE}: one measured run a line, a JSON object with
+
+  model, engine, engine_version, weights_dtype_quantization, kv_dtype, max_model_len,
+  max_num_seqs, max_num_batched_tokens, enforce_eager, gpu_memory_utilization, gpu,
+  gpu_total_gib, n_gpus, tensor_parallel, pipeline_parallel, data_parallel, sanity, and
+  measured: weights_gib_per_gpu, kv_available_gib_per_gpu, max_concurrency, kv_tokens, fits
+
+null stands for what is not known. training.jsonl, throughput.jsonl and other.jsonl may lie
+beside it and are not scored. docs/measured.md describes the fields and shows the results.
+"""
 
 
 def main(arguments: list[str]) -> int:
-    folder = Path(arguments[0]) if arguments else Path("../shared/cases")
-    show = int(arguments[2]) if len(arguments) > 2 and arguments[1] == "--show" else SHOWN
-    path = folder / FILE
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.measured",
+        description="Compare predicted with measured memory and capacity of serving engines.",
+        epilog=MORE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, nargs="?", default=BESIDE, help="folder of cases"
+    )
+    parser.add_argument(
+        "--show", metavar="N", type=int, default=SHOWN, help=f"worst rows shown (default: {SHOWN})"
+    )
+    options = parser.parse_args(arguments)
+    path = options.folder / FILE
     if not path.is_file():
         print(f"skipped: no {FILE} in the folder given")
         return 0
     catalog = load()
     cases, skipped = read_all(path, catalog)
-    print(report(score(cases, catalog, skipped), show))
+    print(report(score(cases, catalog, skipped), options.show))
     return 0
 
 
