@@ -48,8 +48,10 @@ class Change(NamedTuple):
         return Problem(path, fault.message, fault.fix, self.sheet.file, self.row.line, column)
 
 
-def lay_over(folders: Sequence[Path]) -> tuple[dict[str, Groups], str]:
-    """Return the changed tables and the digest of all overlay files.
+def lay_over(folders: Sequence[Path]) -> tuple[dict[str, Groups], str, frozenset[Key]]:
+    """Return the changed tables, the digest of all overlay files, and the rows they hold.
+
+    Of each row the name of its table and then its key.
 
     Raises `GpuSizeError` with every problem.
     """
@@ -65,7 +67,7 @@ def lay_over(folders: Sequence[Path]) -> tuple[dict[str, Groups], str]:
     merge.check_references()
     if problems:
         raise GpuSizeError(_told(problems))
-    return merge.groups(), total.hexdigest()[:DIGEST_CHARACTERS]
+    return merge.groups(), total.hexdigest()[:DIGEST_CHARACTERS], frozenset(merge.own)
 
 
 def _told(problems: list[Problem]) -> list[Problem]:
@@ -117,6 +119,7 @@ class Merge:
         self.changes: list[Change] = []
         self.checks: dict[str, RowCheck] = {}
         self.ids: dict[str, dict[str, None]] = {}
+        self.own: set[Key] = set()
 
     def add(self, table: Table[Any], sheet: Sheet) -> None:
         """Lay one file over its table."""
@@ -147,6 +150,7 @@ class Merge:
         faults = self._check_of(table).faults(dict(zip(table.columns, new, strict=True)))
         self.problems += [change.problem(fault) for fault in faults]
         self.changes.append(change)
+        self.own.add((table.name, *key))
         rows[key] = new
 
     def _has_good_header(self, table: Table[Any], sheet: Sheet) -> bool:

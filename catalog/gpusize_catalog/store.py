@@ -47,8 +47,8 @@ def load(overlays: Sequence[Path] = ()) -> Catalog:
         return Catalog({}, digest, version)
     from gpusize_catalog.overlay import lay_over
 
-    merged, overlay_digest = lay_over([Path(folder) for folder in overlays])
-    return Catalog(merged, f"{digest}+{overlay_digest}", version)
+    merged, overlay_digest, own = lay_over([Path(folder) for folder in overlays])
+    return Catalog(merged, f"{digest}+{overlay_digest}", version, own)
 
 
 def _stamp() -> tuple[str, str]:
@@ -60,8 +60,18 @@ def _stamp() -> tuple[str, str]:
 class Catalog:
     """Facts by id; immutable, and lazy: a table is read when it is first asked for."""
 
-    def __init__(self, merged: Mapping[str, Groups], digest: str, version: str) -> None:
-        """Take the tables that overlays changed; the others come from the shipped files."""
+    def __init__(
+        self,
+        merged: Mapping[str, Groups],
+        digest: str,
+        version: str,
+        own: frozenset[tuple[str, ...]] = frozenset(),
+    ) -> None:
+        """Take the tables that overlays changed; the others come from the shipped files.
+
+        `own` has the rows of overlays: the name of the table, then the key.
+        """
+        self._own = own
         self.digest = digest
         """Short hex digest of all data; a `+` and another one where overlays are in force."""
         self.version = version
@@ -134,7 +144,7 @@ class Catalog:
         """Return the prices of a type in a region, newest first.
 
         Rows of price pages that group regions are among them, after rows of the same date that
-        name the region (`Price.is_grouped`).
+        name the region (`Price.is_grouped`). Which one counts on a day says `prices.in_force`.
         """
         known = self._prices.get(region)
         if known is None:
@@ -167,11 +177,22 @@ class Catalog:
         """Return the terms of every purchase option."""
         return self._every(t.BILLING)
 
-    def storage_price(self, item: str, region: str) -> StoragePrice | None:
-        """Return the newest price of a storage or transfer item in a region, or None."""
+    def is_own(self, price: Price | StoragePrice) -> bool:
+        """Whether a price comes from an overlay."""
+        if not self._own:
+            return False
+        table: Table[Any] = t.PRICES if isinstance(price, Price) else t.STORAGE_NETWORK_PRICES
+        values = (getattr(price, column) for column in table.key)
+        key = (value.value if isinstance(value, PriceType) else value for value in values)
+        return (table.name, *key) in self._own
+
+    def storage_price(self, item: str, region: str, day: str) -> StoragePrice | None:
+        """Return the price of a storage or transfer item in a region on a day, or None."""
+        from gpusize_catalog.prices import known_on
+
         rows = self._group(t.STORAGE_NETWORK_PRICES, item)
-        there = [row for row in rows if row.region in (region, EVERYWHERE)]
-        return max(there, key=lambda row: row.date, default=None)
+        there = known_on([row for row in rows if row.region in (region, EVERYWHERE)], day)
+        return max(there, key=lambda row: (self.is_own(row), row.date), default=None)
 
     # Models
 

@@ -6,6 +6,7 @@ import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.facts import PriceType
+from gpusize_catalog.prices import in_force
 from gpusize_catalog.units import GIB, HOURS_PER_MONTH
 
 if TYPE_CHECKING:
@@ -100,8 +101,10 @@ def quote(
     region: str,
     price_type: PriceType,
     zone: str | None = None,
+    *,
+    today: datetime.date,
 ) -> Quote:
-    """The newest price of one instance-hour, or why there is none.
+    """The price of one instance-hour on a day, or why there is none: see `prices.in_force`.
 
     Spot prices differ by zone: the price of `zone` where the snapshot has it, else the median.
     """
@@ -113,13 +116,11 @@ def quote(
         if foreign:
             why += f" in USD, only in {', '.join(sorted(foreign))}"
         return Quote(None, "", "", why)
-    newest = [price for price in usable if price.date == usable[0].date]
-    here = [price for price in newest if zone and price.zone == zone]
-    return _joined(here or newest)
+    return _joined(in_force(usable, today.isoformat(), catalog.is_own, zone))
 
 
 def _joined(prices: Sequence[Price]) -> Quote:
-    first = prices[0]
+    first = max(prices, key=lambda price: price.date)
     amounts = sorted(price.usd for price in prices if price.usd is not None)
     zones = len(amounts) if first.zone else 0
     middle = (amounts[(len(amounts) - 1) // 2] + amounts[len(amounts) // 2]) / 2
@@ -129,9 +130,18 @@ def _joined(prices: Sequence[Price]) -> Quote:
 class Till:
     """Prices of one workload: what does not depend on the placement is looked up once."""
 
-    def __init__(self, catalog: Catalog, region: str, demand: Demand, storage: Storage) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        region: str,
+        demand: Demand,
+        storage: Storage,
+        today: datetime.date,
+    ) -> None:
         """Look up storage and egress of the region."""
         self.catalog = catalog
+        self.today = today
+        self._day = today.isoformat()
         self.region = region
         self.demand = demand
         self.storage = storage
@@ -144,7 +154,8 @@ class Till:
         key = (instance_type, market, zone)
         found = self._quotes.get(key)
         if found is None:
-            found = quote(self.catalog, instance_type, self.region, PriceType(market), zone)
+            kind = PriceType(market)
+            found = quote(self.catalog, instance_type, self.region, kind, zone, today=self.today)
             self._quotes[key] = found
         return found
 
@@ -153,7 +164,7 @@ class Till:
         found = self._elsewhere.get((instance_type, market))
         if found is None:
             prices = [
-                quote(self.catalog, instance_type, region, PriceType(market))
+                quote(self.catalog, instance_type, region, PriceType(market), today=self.today)
                 for region in self.catalog.regions_of(instance_type)
                 if region != self.region
             ]
@@ -232,13 +243,13 @@ class Till:
         return int(IMAGE_GIB + weights) + 1
 
     def _volume_monthly(self, gibibytes: int) -> tuple[float | None, str]:
-        size = self.catalog.storage_price("ebs-gp3-storage", self.region)
+        size = self.catalog.storage_price("ebs-gp3-storage", self.region, self._day)
         if size is None:
             return None, f"no gp3 price for {self.region}: the {gibibytes} GiB root volume"
         extra = (self.storage.root_volume_throughput_mbps or 0) - GP3_INCLUDED_MBPS
         if extra <= 0:
             return gibibytes * size.usd, ""
-        speed = self.catalog.storage_price("ebs-gp3-throughput-over-125", self.region)
+        speed = self.catalog.storage_price("ebs-gp3-throughput-over-125", self.region, self._day)
         if speed is None:
             return gibibytes * size.usd, f"no price for gp3 throughput in {self.region}"
         return gibibytes * size.usd + extra * speed.usd, ""
@@ -248,7 +259,7 @@ class Till:
             return 0.0, ""
         total, billed_to = 0.0, float(FREE_EGRESS_GB)
         for item, upto in EGRESS_TIERS:
-            price = self.catalog.storage_price(item, self.region)
+            price = self.catalog.storage_price(item, self.region, self._day)
             if price is None:
                 return None, f"no egress price for {self.region}: {gigabytes:g} GB per month"
             end = gigabytes if upto is None else min(gigabytes, upto)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from gpusize_catalog.facts import Coverage, Interconnect, Price, PriceType, Status
+from gpusize_catalog.prices import ANY_DAY
 from gpusize_catalog.store import Catalog
 from gpusize_catalog.units import GIGA, MIB, TERA
 
@@ -305,13 +306,13 @@ def test_billing_terms_of_the_markets(catalog: Catalog) -> None:
 
 
 def test_storage_prices(catalog: Catalog) -> None:
-    gp3 = catalog.storage_price("ebs-gp3-storage", "us-east-1")
-    free = catalog.storage_price("egress-internet-free", "eu-west-1")
+    gp3 = catalog.storage_price("ebs-gp3-storage", "us-east-1", ANY_DAY)
+    free = catalog.storage_price("egress-internet-free", "eu-west-1", ANY_DAY)
     assert gp3 is not None
     assert (gp3.usd, gp3.unit) == (0.08, "GB-month")
     assert free is not None
     assert free.usd == 0
-    assert catalog.storage_price("ebs-gp3-storage", "eu-west-1") is None
+    assert catalog.storage_price("ebs-gp3-storage", "eu-west-1", ANY_DAY) is None
 
 
 def test_models(catalog: Catalog) -> None:

@@ -98,7 +98,7 @@ class Study:
         self.sizing = Sizing(workload, self.architecture, catalog)
         self.resolved: Resolved = resolve_setup(inference(workload), self.architecture, catalog)
         self.setup = self.resolved.setup
-        self.till = Till(catalog, workload.region, self.demand, workload.storage)
+        self.till = Till(catalog, workload.region, self.demand, workload.storage, today)
         self.judged = Judged()
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
@@ -123,7 +123,7 @@ class Study:
         """
         other = copy(self)
         other.workload, other.settings = workload, settings
-        other.till = Till(self.catalog, workload.region, self.demand, workload.storage)
+        other.till = Till(self.catalog, workload.region, self.demand, workload.storage, self.today)
         return other
 
     def hurried(self, workload: Workload) -> Study:

@@ -110,6 +110,7 @@ def lookup(word: str, catalog: Catalog, region: str) -> Iterator[dict[str, Any]]
 
 def _market(instance: str, region: str, catalog: Catalog) -> dict[str, Any]:
     from gpusize_catalog.facts import PriceType
+    from gpusize_catalog.prices import ANY_DAY, in_force
 
     offering = catalog.offering(instance, region)
     prices = [
@@ -121,7 +122,7 @@ def _market(instance: str, region: str, catalog: Catalog) -> dict[str, Any]:
             "source": newest.source,
         }
         for kind in PriceType
-        for newest in catalog.prices(instance, region, kind)[:1]
+        for newest in in_force(catalog.prices(instance, region, kind), ANY_DAY, catalog.is_own)[:1]
     ]
     return {
         "regions": list(catalog.regions_of(instance)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpusize_catalog.facts import PriceType
+from gpusize_catalog.prices import ANY_DAY
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import Catalog, covers, load
 
@@ -135,7 +136,7 @@ def test_unknown_places_have_no_rows(catalog: Catalog) -> None:
     assert catalog.prices("g5.xlarge", "mars-north-1", PriceType.ON_DEMAND) == ()
     assert catalog.regions_of("m5.large") == ()
     assert catalog.billing("barter") is None
-    assert catalog.storage_price("floppy", "us-east-1") is None
+    assert catalog.storage_price("floppy", "us-east-1", ANY_DAY) is None
     assert catalog.components("nobody/nothing") == ()
     assert catalog.engines("nothing") == ()
     assert catalog.kernels("bf16", "nothing") == ()
