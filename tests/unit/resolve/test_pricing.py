@@ -191,8 +191,10 @@ def test_storage_of_ones_own_counts_likewise(tmp_path: Path) -> None:
     item = "ebs-gp3-storage"
     shipped = load().storage_price(item, EAST, "2026-11-30")
     assert shipped is not None
-    row = f"{item},{EAST},2020-01-01,0.05,{shipped.unit},ours\n"
-    (tmp_path / "storage_network_prices.csv").write_text("item,region,date,usd,unit,source\n" + row)
+    row = f"{item},{EAST},2020-01-01,0.05,{shipped.unit},true,ours\n"
+    (tmp_path / "storage_network_prices.csv").write_text(
+        "item,region,date,usd,unit,verified,source\n" + row
+    )
     ours = load([tmp_path]).storage_price(item, EAST, "2026-11-30")
     assert ours is not None
     assert (ours.usd, ours.date) == (0.05, "2020-01-01")
