@@ -49,6 +49,13 @@ today: 2026-11-30
 # catalog: [./our-prices]   # folders of your own rows, see overlays.md
 ```"""
 
+SEEN = """\
+It sees the declarations of a file and the `GpuWorkload`s of a Pulumi program in YAML. It does not
+run programs: raw resources (`aws:ec2/instance:Instance` and the like), programs in other languages
+and the stack's configuration are seen by the policy pack alone, in `pulumi preview`. To judge a
+state without a program, run `pulumi policy analyze` in the program's folder: `gpusize.yaml`,
+`gpusize-policy.yaml` and `gpusize.lock` are looked for in the current one."""
+
 NEEDS = {
     Needs.NOTHING: "nothing; it speaks on what is missing",
     Needs.WORKLOAD: "a declaration",
@@ -212,7 +219,7 @@ def index_page() -> str:
 
 def cli_page() -> str:
     """Return the help of every command."""
-    parts = ["# The command", GENERATED, f"```text\n{help_text()}```"]
+    parts = ["# The command", GENERATED, SEEN, f"```text\n{help_text()}```"]
     for name in COMMANDS:
         parser = import_module(f"gpusize_policies.commands.{name}").parser()
         parts.append(f"## gpusize {name}\n\n```text\n{parser.format_help()}```")
