@@ -40,10 +40,8 @@ def test_spot_is_the_median_of_its_zones_or_the_zone_itself(catalog: Catalog) ->
     assert found.zones == len(amounts) > 1
     assert amounts[0] <= found.usd_per_hour <= amounts[-1]
     one = prices[0]
-    assert (
-        quote(catalog, "g6.xlarge", EAST, PriceType.SPOT, one.zone, today=TODAY).usd_per_hour
-        == one.amount
-    )
+    there = quote(catalog, "g6.xlarge", EAST, PriceType.SPOT, one.zone, today=TODAY)
+    assert there.usd_per_hour == one.amount
 
 
 def test_a_service_costs_its_hours_and_its_disk(placed: Any) -> None:
