@@ -190,11 +190,13 @@ def _decide(name: str, args: object) -> tuple[Given, Decision]:
 
 
 def _misfit(decision: Decision) -> WorkloadError:
-    reasons = decision.answers["reasons"] or ["no reason is known"]
+    reasons = decision.against or ["no reason is known"]
     problems = [Problem("", reason) for reason in reasons]
     hint = "change the declaration, or set `allowMisfit: true`"
     problems.append(Problem("", "nothing was made of it", hint))
-    return WorkloadError(decision.name, "does not fit", problems)
+    changes = "; or ".join(decision.changes)
+    summary = f"does not fit; would fit: {changes}" if changes else "does not fit"
+    return WorkloadError(decision.name, summary, problems)
 
 
 def _tell(component: GpuWorkload, decision: Decision) -> None:

@@ -61,15 +61,26 @@ class Decision(NamedTuple):
         }
 
     @property
+    def against(self) -> list[str]:
+        """Return what speaks against it, a sentence each."""
+        from gpusize.explain import in_words
+
+        return list(dict.fromkeys(in_words(reason) for reason in self.objections))[:MOST_REASONS]
+
+    @property
+    def changes(self) -> list[str]:
+        """Return what would fit, where there is no plan."""
+        from gpusize.wording import plan_in_words
+
+        found = list(self.resolution.would_fit)
+        if self.unpinned is not None:
+            found.insert(0, f"without the pins {plan_in_words(self.unpinned)}")
+        return found
+
+    @property
     def _reasons(self) -> list[str]:
         if self.resolution.plan is None or self.plan is None:
-            from gpusize.wording import plan_in_words
-
-            told = list(dict.fromkeys(reason.text for reason in self.objections))[:MOST_REASONS]
-            changes = list(self.resolution.would_fit)
-            if self.unpinned is not None:
-                changes.insert(0, f"without the pins {plan_in_words(self.unpinned)}")
-            return [*told, *(f"would fit: {change}" for change in changes)]
+            return [*self.against, *(f"would fit: {change}" for change in self.changes)]
         if self.kept is not None:
             return [f"kept since {self.kept.date} by the lock, catalog {self.kept.catalog_version}"]
         return list(self.plan.reasons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gpusize.wording import counted, price
+from gpusize.wording import counted, monthly, price
 from gpusize_catalog.units import GIB, gib, usd
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ SHARE_DIGITS = 4
 MS = 1e3
 SHOWN_REJECTIONS = 16
 """Reasons for rejected types that a page shows; the data has all types."""
+RANKED = "latency first, then fewer GPUs, then price"
+"""What plans are compared by, in the order of `rank_of`."""
 BY_NAME = frozenset({"cuda-required", "architecture-mismatch", "estimate-not-supported"})
 """Reasons that stand in one line whatever their numbers."""
 APART = frozenset({"instanceType", "usdPerHour"})
@@ -155,7 +157,7 @@ def to_text(resolution: Resolution) -> str:
     lines = list(_plan_lines(name, resolution))
     lines += [f"  {in_words(reason)}" for reason in resolution.remarks]
     if resolution.runners_up:
-        lines.append("  next best:")
+        lines.append(f"  next best ({RANKED}):")
         lines += [f"    {_headline(plan)}" for plan in resolution.runners_up]
     against = [*_pinned_memory(resolution), *rejection_lines(resolution)]
     if against:
@@ -200,12 +202,12 @@ def _memory_lines(fit: Fit) -> Iterator[str]:
 
 
 def _money_lines(cost: Cost) -> Iterator[str]:
-    pairs = (
-        ("per hour", cost.hourly),
-        ("per month", cost.monthly),
-        ("per run", cost.per_run),
-    )
-    known = [f"{usd(amount)} {what}" for what, amount in pairs if amount is not None]
+    known = [
+        "" if cost.hourly is None else f"{usd(cost.hourly)} per hour",
+        monthly(cost, "per month"),
+        "" if cost.per_run is None else f"{usd(cost.per_run)} per run",
+    ]
+    known = [part for part in known if part]
     if known:
         dated = f" (price of {cost.price_date})" if cost.price_date else ""
         yield f"  {'cost:':{WIDTH}}{', '.join(known)}{dated}"

@@ -41,13 +41,16 @@ class Host(Provider):
     ) -> ConstructResult:
         """Make a component; every problem of the inputs becomes a property error of one answer."""
         if resource_type != COMPONENT:
-            raise _property_errors("unknown resource type", [("", f"{resource_type} is not ours")])
+            raise _property_errors(f"unknown resource type: {resource_type} is not ours", [])
         try:
             component = GpuWorkload(name, inputs, options)
         except WorkloadError as error:
             hidden = deferred(inputs, is_deferred)
             entries = [_entry(problem, hidden) for problem in error.problems]
-            raise _property_errors(error.summary, entries) from None
+            told = "; ".join(reason for path, reason in entries if not path)
+            summary = f"{error.summary}: {told}" if told else error.summary
+            # The engine names the property of each error, so one without stands in the summary.
+            raise _property_errors(summary, [one for one in entries if one[0]]) from None
         return ConstructResult(component.urn, component.state)
 
     def invoke(self, token: str, args: Mapping[str, Any]) -> InvokeResult:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpusize_catalog.units import usd
 
 if TYPE_CHECKING:
+    from gpusize.pricing import Cost
     from gpusize.resolution import Plan
 
 
@@ -20,6 +21,14 @@ def price(hourly: float | None, date: str = "") -> str:
     if hourly is None:
         return "an unknown price"
     return f"{usd(hourly)}/h, price of {date}" if date else f"{usd(hourly)}/h"
+
+
+def monthly(cost: Cost, per: str) -> str:
+    """Write USD per month with the storage that is in it; '' where the amount is not known."""
+    if cost.monthly is None:
+        return ""
+    stored = f" (storage {usd(cost.storage_monthly)})" if cost.storage_monthly else ""
+    return f"{usd(cost.monthly)} {per}{stored}"
 
 
 def plan_in_words(plan: Plan) -> str:

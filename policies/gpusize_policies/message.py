@@ -44,7 +44,9 @@ def compose(code: str, name: str, workload: str, text: str, fix: str) -> str:
 def join_fixes(fixes: tuple[str, ...], limit: int = 2) -> str:
     """Join at most `limit` alternatives into one sentence."""
     said = [fix.strip().rstrip(".") for fix in fixes if fix.strip()]
-    return "; or ".join(dict.fromkeys(said[:limit]))
+    parts = list(dict.fromkeys(said[:limit]))
+    text = "".join(f"{part} Or " if part.endswith("?") else f"{part}; or " for part in parts[:-1])
+    return text + "".join(parts[-1:])
 
 
 def shorten(text: str, room: int) -> str:

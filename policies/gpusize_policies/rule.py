@@ -101,4 +101,7 @@ def sections(docstring: str) -> dict[str, str]:
 
 
 def _capital(text: str) -> str:
-    return text if text.startswith("http") else text[:1].upper() + text[1:]
+    """Begin a sentence; addresses and names that have capitals of their own stay as they are."""
+    first = text.split(" ", 1)[0]
+    own = first.startswith("http") or first != first.lower()
+    return text if own else text[:1].upper() + text[1:]

@@ -6,7 +6,7 @@ that decisions depend on are shared with the component, see `gpusize.settings_fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from gpusize.settings_file import (
     text_schema,
 )
 from gpusize_catalog.problems import printable
+from gpusize_catalog.spelling import did_you_mean
 from gpusize_policies.settings import OFF, PRESETS, Settings
 
 if TYPE_CHECKING:
@@ -139,10 +140,15 @@ def _read_word(words: Mapping[str, Any] | tuple[str, ...]) -> Callable[[Any, Tol
     def read(value: Any, told: Told) -> Any:
         if isinstance(value, str) and value in words:
             return value
-        told.report(told.path, f"takes one of {', '.join(words)}", guess(str(value), words))
+        _not_one_of(words, value, told.path, told)
         return None
 
     return read
+
+
+def _not_one_of(words: Iterable[str], given: Any, path: str, told: Told) -> None:
+    """Tell which words may stand there, and which may be meant."""
+    told.report(path, f"takes one of {', '.join(words)}", did_you_mean(str(given), words, most=1))
 
 
 def _read_levels(value: Any, told: Told) -> Any:
@@ -160,7 +166,7 @@ def _read_levels(value: Any, told: Told) -> Any:
             close = suggest(str(key))
             told.report(path, "no such rule", f"did you mean {close[0]}?" if close else _RULES_HINT)
         elif level not in LEVELS:
-            told.report(path, f"takes one of {', '.join(LEVELS)}", guess(str(given), LEVELS))
+            _not_one_of(LEVELS, given, path, told)
         elif rule.code in levels:
             told.report(path, f"sets {rule.code} a second time", "keep the code or the name")
         else:

@@ -64,11 +64,12 @@ def always_on_for_bursty(candidate: Candidate) -> Iterator[Reason]:
     idle = HOURS_PER_MONTH * (1 - demand.duty)
     hourly = candidate.cost.hourly
     money = "" if hourly is None else f", {usd(hourly * idle)} per month"
+    count = demand.replicas_min
+    replicas = "1 replica stays" if count == 1 else f"{count} replicas stay"
     yield Reason(
         "always-on-for-bursty",
         Weight.WARN,
-        f"{demand.replicas_min} replica(s) stay up for traffic in {demand.duty:.0%} of the week:"
-        f" {idle:.0f} idle hours{money}",
+        f"{replicas} up for traffic in {demand.duty:.0%} of the week: {idle:.0f} idle hours{money}",
         "replicas.min: 0, or traffic.shape: scheduled",
         {
             "dutyPercent": round(demand.duty * PERCENT, 1),

@@ -67,9 +67,11 @@ def _memory(candidate: Candidate) -> str:
     gpus = placement.layout.gpus
     where = f"one {placement.gpu.id}" if gpus == 1 else f"each of {gpus} {placement.gpu.id}"
     word = {Verdict.FITS: "holds", Verdict.TIGHT: "barely holds"}.get(fit.verdict, "does not hold")
+    held, asked = fit.sequences, candidate.demand.concurrency
+    room = "" if held is None else f", room for {int(held)} of that length (concurrency {asked})"
     return (
-        f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable at"
-        f" {fit.context_length} tokens"
+        f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable with one sequence of"
+        f" {fit.context_length} tokens{room}"
     )
 
 

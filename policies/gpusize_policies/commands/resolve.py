@@ -104,7 +104,7 @@ def _why_not(case: Case, resolution: Resolution) -> Iterator[str]:
 
 
 def _short(case: Case) -> str:
-    from gpusize.explain import in_words
+    from gpusize.explain import RANKED, in_words
     from gpusize.wording import plan_in_words
 
     resolution = case.resolution
@@ -116,5 +116,7 @@ def _short(case: Case) -> str:
     lines = [f"{case.name}: {plan_in_words(resolution.plan)}"]
     lines += [f"  {reason}" for reason in resolution.plan.reasons]
     lines += remarks
-    lines += [f"  next best: {plan_in_words(plan)}" for plan in resolution.runners_up]
+    if resolution.runners_up:
+        lines.append(f"  next best ({RANKED}):")
+    lines += [f"    {plan_in_words(plan)}" for plan in resolution.runners_up]
     return "\n".join(lines)

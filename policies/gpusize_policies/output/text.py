@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpusize.wording import plan_in_words
+from gpusize.wording import monthly, plan_in_words
 from gpusize_policies.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -55,14 +55,7 @@ def _decision(judged: Judged) -> str:
     if resolution.plan is None:
         return "none"
     plan = resolution.plan
-    monthly = plan.cost.monthly
-    return plan_in_words(plan) + (f", {_usd(monthly)} a month" if monthly is not None else "")
-
-
-def _usd(amount: float) -> str:
-    from gpusize_catalog.units import usd
-
-    return usd(amount)
+    return ", ".join(filter(None, (plan_in_words(plan), monthly(plan.cost, "a month"))))
 
 
 def _place(subject: Subject) -> str:
@@ -77,7 +70,8 @@ def _summary(report: Report) -> str:
         found = report.count(severity)
         parts.append(f"{found} {one if found == 1 else many}")
     if report.problems:
-        parts.append(f"{len(report.problems)} input problems")
+        count = len(report.problems)
+        parts.append(f"{count} input problem{'' if count == 1 else 's'}")
     return (
         f"{', '.join(parts)} (gpusize {report.gpusize_version},"
         f" catalog {report.catalog_version} {report.catalog_digest}, today {report.today})"

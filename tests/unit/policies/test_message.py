@@ -49,3 +49,9 @@ def test_a_text_is_cut_at_a_word() -> None:
 def test_names_lose_what_could_break_a_line_or_a_quote() -> None:
     assert printable("a\nb'c\x1b", 40) == "a?b?c?"
     assert printable("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_a_question_ends_before_another_fix() -> None:
+    asked = join_fixes(("did you mean a or b?", "describe it"))
+    assert asked == "did you mean a or b? Or describe it"
+    assert join_fixes(("one", "two")) == "one; or two"

@@ -60,7 +60,15 @@ def test_the_page_says_what_why_and_what_not(decide: Any) -> None:
     text = to_text(decide())
     lines = text.splitlines()
     assert lines[0] == "chat: g6.xlarge (1 x L4, tp=1) on-demand, $0.80/h"
-    for part in ("memory:", "weights 15.0 GiB", "cost:", "next best:", "not taken:", "2026-11-30"):
+    for part in (
+        "memory:",
+        "weights 15.0 GiB",
+        "cost:",
+        "next best (",
+        "storage $",
+        "not taken:",
+        "2026-11-30",
+    ):
         assert part in text
     assert len(lines) < 45
 
