@@ -10,7 +10,7 @@ import pytest
 
 from gpusize.resolve import resolve
 from gpusize.workload import parse_workload
-from gpusize_catalog.facts import Price, PriceType
+from gpusize_catalog.facts import PriceType
 from gpusize_catalog.store import Catalog, load
 from gpusize_catalog.tables import TABLES
 
@@ -34,8 +34,20 @@ def laid(title: str, tmp_path: Path) -> Catalog:
     return load([tmp_path])
 
 
-def newest(catalog: Catalog, instance_type: str, price_type: PriceType) -> Price:
-    return catalog.prices(instance_type, REGION, price_type)[0]
+def hourly(catalog: Catalog, **pins: object) -> float | None:
+    """Resolve a pinned workload; its USD per hour."""
+    declared = {
+        "kind": "serving",
+        "model": "meta-llama/Llama-3.1-8B",
+        "weightsFormat": "fp8",
+        "contextLength": 8192,
+        "userFacing": False,
+        "region": REGION,
+        **pins,
+    }
+    plan = resolve(parse_workload(declared), catalog, today=TODAY).plan
+    assert plan is not None
+    return plan.cost.hourly
 
 
 def test_no_example_is_missed() -> None:
@@ -44,28 +56,22 @@ def test_no_example_is_missed() -> None:
     assert len(EXAMPLES) == 3
 
 
-def test_a_negotiated_price_is_taken(tmp_path: Path) -> None:
-    price = newest(laid("A negotiated price", tmp_path), "g6.xlarge", PriceType.ON_DEMAND)
-    assert (price.usd, price.source) == (0.61, "our agreement of November 2026")
+def test_a_negotiated_price_wins_though_it_is_older(tmp_path: Path) -> None:
+    catalog = laid("A negotiated price", tmp_path)
+    assert catalog.prices("g6.xlarge", REGION, PriceType.ON_DEMAND)[0].usd != 0.61
+    assert hourly(catalog, instanceType="g6.xlarge", market="on-demand") == 0.61
 
 
-def test_the_spot_price_of_today_is_taken(tmp_path: Path) -> None:
-    price = newest(laid("The spot price of today", tmp_path), "g6e.xlarge", PriceType.SPOT)
-    assert price.date == TODAY.isoformat()
+def test_the_spot_price_of_today_wins(tmp_path: Path) -> None:
+    catalog = laid("The spot price of today", tmp_path)
+    spot = {"market": "spot", "interruptionTolerance": "restartable"}
+    assert hourly(catalog, instanceType="g6.xlarge", **spot) == 0.38
+    assert hourly(catalog, instanceType="g6e.xlarge", zone="use1-az4", **spot) == 0.71
 
 
-def test_a_new_type_is_chosen_when_pinned(tmp_path: Path) -> None:
+def test_a_new_type_is_sized_and_priced(tmp_path: Path) -> None:
     catalog = laid("A GPU and an instance type that are not in yet", tmp_path)
-    declared = {
-        "kind": "serving",
-        "model": "meta-llama/Llama-3.1-70B",
-        "contextLength": 8192,
-        "region": REGION,
-        "instanceType": "px.48xlarge",
-    }
-    plan = resolve(parse_workload(declared), catalog, today=TODAY).plan
-    assert plan is not None
-    assert (plan.instance_type, plan.cost.hourly) == ("px.48xlarge", 140.0)
+    assert hourly(catalog, instanceType="px.48xlarge", market="on-demand") == 140.0
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
