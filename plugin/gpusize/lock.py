@@ -301,7 +301,7 @@ def _catalogs(entry: Entry, resolution: Resolution) -> tuple[str, str]:
         return before, "the same catalog now"
     return (
         f"{before} ({entry.catalog_digest})",
-        f"the same with another overlay ({resolution.catalog_digest})"
+        f"the same with other overlays ({resolution.catalog_digest})"
         if OVERLAY in entry.catalog_digest + resolution.catalog_digest
         else f"{after} ({resolution.catalog_digest})",
     )

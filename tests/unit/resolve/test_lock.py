@@ -80,7 +80,7 @@ def test_catalogs_of_one_day_are_told_apart(kept: Any, decide: Any) -> None:
     assert "; the same catalog now gives g6.xlarge" in same.text
     digest = entry.catalog_digest
     (laid,) = drift(decide(), entry._replace(catalog_digest=f"{digest}+0123"))
-    assert f"({digest}+0123); the same with another overlay ({digest}) gives" in laid.text
+    assert f"({digest}+0123); the same with other overlays ({digest}) gives" in laid.text
     (other,) = drift(decide(), entry._replace(catalog_digest="0123"))
     assert f"(0123); catalog {entry.catalog_version} ({digest}) gives" in other.text
 
