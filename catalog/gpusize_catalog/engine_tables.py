@@ -1,4 +1,4 @@
-"""The tables about engines: constants by version, kernel support, formats."""
+"""The tables about engines and trainers: constants by version, kernel support, formats."""
 
 from __future__ import annotations
 
@@ -24,4 +24,11 @@ FORMATS = Table(
     facts.FormatFacts,
     ("id",),
     columns_of(facts.FormatFacts),
+)
+
+TRAINERS = Table(
+    "trainers",
+    facts.TrainerFacts,
+    ("trainer", "version_from"),
+    columns_of(facts.TrainerFacts),
 )

@@ -505,3 +505,51 @@ class EngineFacts(NamedTuple):
     uncertainty: float
     """Relative error of everything but weights and cache, one side."""
     source: str
+
+
+class TrainerFacts(NamedTuple):
+    """Memory constants of one trainer over a range of versions; empty bounds are open.
+
+    A recipe says what a trained parameter keeps beside the moments of the optimizer: `pure` (weight
+    and gradient 16-bit), `mixed` (the same and an fp32 master copy), `mixed-fp32-gradients` (master
+    copy, gradients in fp32) or `full` (weight and gradient fp32, cast when used).
+    """
+
+    trainer: str
+    version_from: str
+    version_before: str
+    newest: str
+    """Newest version that the row was held against."""
+    plain_recipe: str
+    """Recipe without sharding, and with copies alone (DDP)."""
+    zero_recipe: str
+    """Recipe with ZeRO."""
+    fsdp_recipe: str
+    """Recipe with FSDP."""
+    adapter_bytes: int
+    """Bytes of one adapter weight."""
+    loads_whole: bool
+    """Whether with FSDP each rank loads frozen weights whole before it keeps its part of them."""
+    norm_hidden: float
+    """Bytes that the norms and residuals of a layer keep per token and hidden width."""
+    attention_copies: float
+    """Copies of the queries' width that rotation and repeated heads keep, 16-bit."""
+    loss_bytes: float
+    """Bytes of one logit of a plain loss, gradients among them."""
+    selective_share: float
+    """Part of a layer's activations that selective recomputation keeps."""
+    step_copy: bool
+    """Whether the optimizer's step makes a copy of one moment for all parameters at once."""
+    live_params: float
+    """Parameters that ZeRO-3 keeps gathered at most; 0: two layers and the ends of the model."""
+    bucket_params: float
+    """Gradients that one reduction gathers in ZeRO; 0: those of a layer."""
+    slack: float
+    """Part by which what the allocator reserves is above what is in use."""
+    context_mib: float
+    """CUDA context and libraries."""
+    nccl_mib: float
+    """Buffers of collectives, with several GPUs."""
+    uncertainty: float
+    """Relative error of everything but weights and optimizer states, one side."""
+    source: str

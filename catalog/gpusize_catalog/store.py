@@ -26,6 +26,7 @@ from gpusize_catalog.facts import (
     PriceType,
     Region,
     StoragePrice,
+    TrainerFacts,
     UltraServer,
 )
 from gpusize_catalog.problems import GpuSizeError, Problem, shown
@@ -270,6 +271,14 @@ class Catalog:
     def engines(self, name: str) -> tuple[EngineFacts, ...]:
         """Return an engine's constants by version range; empty when unknown."""
         return self._group(e.ENGINES, name)
+
+    def trainer_names(self) -> tuple[str, ...]:
+        """Return the names of known trainers."""
+        return tuple(self._lines(e.TRAINERS))
+
+    def trainers(self, name: str) -> tuple[TrainerFacts, ...]:
+        """Return a trainer's constants by version range; empty when unknown."""
+        return self._group(e.TRAINERS, name)
 
     def kernels(self, format_id: str, engine: str) -> tuple[KernelSupport, ...]:
         """Return what is known of a format on an engine; empty: nothing."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpusize_catalog import columns as c
 from gpusize_catalog import facts
-from gpusize_catalog.engine_tables import ENGINES, FORMATS, KERNELS
+from gpusize_catalog.engine_tables import ENGINES, FORMATS, KERNELS, TRAINERS
 from gpusize_catalog.table import Table, columns_of
 
 GPUS = Table(
@@ -223,5 +223,6 @@ TABLES: dict[str, Table[Any]] = {
         ENGINES,
         KERNELS,
         FORMATS,
+        TRAINERS,
     )
 }

@@ -19,6 +19,7 @@ from gpusize.declaring.vocabulary import (
     ENGINES,
     KV_CACHE_FORMATS,
     NATIVE_FORMATS,
+    TRAINERS,
     WEIGHTS_FORMATS,
 )
 from gpusize.names import to_camel
@@ -46,6 +47,8 @@ class Kind(str, Enum):
     SERVING = "serving"
     BATCH_INFERENCE = "batch-inference"
     EVALUATION = "evaluation"
+    FINE_TUNING = "fine-tuning"
+    PRE_TRAINING = "pre-training"
 
 
 class Modality(str, Enum):
@@ -55,7 +58,7 @@ class Modality(str, Enum):
     VISION_LANGUAGE = "vision-language"
 
 
-RESERVED_KINDS = ("fine-tuning", "pre-training", "post-training")
+RESERVED_KINDS = ("post-training",)
 """Kinds of the vocabulary that this version cannot size."""
 RESERVED_MODALITIES = ("image", "video", "audio", "embedding")
 """Modalities of the vocabulary that this version cannot size."""
@@ -103,6 +106,82 @@ class CheckpointLocation(str, Enum):
     EFS = "efs"
     ROOT_VOLUME = "root-volume"
     INSTANCE_STORE = "instance-store"
+
+
+class Method(str, Enum):
+    """What of a model is trained."""
+
+    FULL = "full"
+    LORA = "lora"
+    QLORA = "qlora"
+    DORA = "dora"
+
+
+class Optimizer(str, Enum):
+    """What keeps moments of the gradients."""
+
+    ADAMW = "adamw"
+    ADAMW_8BIT = "adamw-8bit"
+    PAGED_ADAMW_8BIT = "paged-adamw-8bit"
+    ADAFACTOR = "adafactor"
+    MUON = "muon"
+    SGD = "sgd"
+
+
+class StatePrecision(str, Enum):
+    """Precision of gradients or of optimizer states."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+
+
+class Recompute(str, Enum):
+    """Which activations are computed again in the backward pass."""
+
+    NONE = "none"
+    SELECTIVE = "selective"
+    FULL = "full"
+
+
+class AttentionKernel(str, Enum):
+    """Whether attention keeps its scores."""
+
+    FLASH = "flash"
+    EAGER = "eager"
+
+
+class Loss(str, Enum):
+    """How much of the logits a loss holds at once."""
+
+    PLAIN = "plain"
+    CHUNKED = "chunked"
+    FUSED = "fused"
+
+
+class ShardingMode(str, Enum):
+    """What the ranks of data parallelism share."""
+
+    DDP = "ddp"
+    ZERO_1 = "zero-1"
+    ZERO_2 = "zero-2"
+    ZERO_3 = "zero-3"
+    FSDP = "fsdp"
+
+
+class Offload(str, Enum):
+    """What lies in host memory."""
+
+    NONE = "none"
+    OPTIMIZER = "optimizer"
+    ALL = "all"
+
+
+class AdapterTargets(str, Enum):
+    """Which projections have an adapter."""
+
+    QUERY_VALUE = "query-value"
+    ATTENTION = "attention"
+    ALL_LINEAR = "all-linear"
 
 
 _SCHEDULE_KEYS = ("hoursPerDay", "hours_per_day", "daysPerWeek", "days_per_week")
@@ -384,6 +463,52 @@ class WaiverEntry(Group):
     )
 
 
+class Trainer(Group):
+    """The training framework; also written `name@version`."""
+
+    name: Annotated[str, TRAINERS] = Field("hf", description="Training framework.")
+    version: Text | None = Field(
+        None, description="Its version, as released; the newest known where it is left out."
+    )
+
+    short_form: ClassVar[str] = "name@version"
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """A text is the name, with the version after an @."""
+        return Engine.expand(value)
+
+
+class Sharding(Group):
+    """How the copies of a training run share what they keep; a text is the mode."""
+
+    mode: ShardingMode | None = Field(
+        None,
+        description="What the copies share; left out, gpusize takes ddp where a whole copy fits, "
+        "else fsdp.",
+    )
+    offload: Offload = Field(Offload.NONE, description="What lies in host memory.")
+
+    short_form: ClassVar[str] = "a mode"
+
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """A text is the mode."""
+        return {"mode": value} if isinstance(value, str) else value
+
+
+class Adapter(Group):
+    """Small matrices that are trained beside frozen weights."""
+
+    rank: Positive = Field(16, description="Rank of the adapter.", examples=[16])
+    targets: AdapterTargets = Field(
+        AdapterTargets.ALL_LINEAR, description="Which projections have an adapter."
+    )
+    train_embeddings: Switch = Field(
+        False, description="Whether embeddings and output head are trained in full beside it."
+    )
+
+
 class Workload(Group):
     """Fields that every kind takes."""
 
@@ -505,10 +630,82 @@ class VisionLanguageEvaluation(Evaluation):
     images: Images = Field(Images.model_construct(), description="Images of one prompt.")
 
 
+class Training(Workload):
+    """Fields of every kind that changes weights."""
+
+    trainer: Trainer = Field(
+        Trainer.model_construct(), description="Training framework: name@version or its fields."
+    )
+    sequence_length: Positive = Field(
+        description="Tokens of one training sequence, padded or packed to it.", examples=[4096]
+    )
+    micro_batch: Positive = Field(1, description="Sequences that one GPU processes at once.")
+    global_batch: Positive | None = Field(
+        None, description="Sequences of one step of the optimizer, all GPUs together."
+    )
+    optimizer: Optimizer = Field(
+        Optimizer.ADAMW, description="What keeps moments of the gradients."
+    )
+    optimizer_precision: StatePrecision | None = Field(
+        None, description="Precision of its moments; the trainer's own where it is left out."
+    )
+    master_weights: Switch | None = Field(
+        None,
+        description="Whether an fp32 copy of 16-bit weights is kept; as the trainer does where it "
+        "is left out.",
+    )
+    gradient_precision: StatePrecision | None = Field(
+        None, description="Precision of gradients; the trainer's own where it is left out."
+    )
+    recompute: Recompute = Field(
+        Recompute.NONE, description="Which activations are computed again in the backward pass."
+    )
+    attention: AttentionKernel = Field(
+        AttentionKernel.FLASH, description="Whether attention keeps its scores."
+    )
+    loss: Loss = Field(Loss.PLAIN, description="How much of the logits the loss holds at once.")
+    sharding: Sharding = Field(
+        Sharding.model_construct(), description="How the copies share what they keep."
+    )
+    tokens: Positive | None = Field(None, description="Tokens of the whole run.")
+    samples: Positive | None = Field(None, description="Sequences of the data set.")
+    epochs: PositiveFloat = Field(1.0, description="Passes over the samples.")
+    run_hours: PositiveFloat | None = Field(
+        None, description="Length of one run, hours; from its tokens where it is left out."
+    )
+    runs_per_month: PositiveFloat | None = Field(None, description="Runs in a month.")
+    checkpoints: Checkpoints | None = Field(
+        None, description="How progress is kept over an interruption."
+    )
+
+    @property
+    def tolerance(self) -> InterruptionTolerance:
+        """What an interruption costs: as declared, else what the checkpoints save."""
+        if self.interruption_tolerance is not None:
+            return self.interruption_tolerance
+        is_kept = self.checkpoints is not None
+        return InterruptionTolerance.CHECKPOINTED if is_kept else InterruptionTolerance.NONE
+
+
+class FineTuning(Training):
+    """A bounded run that adapts a model to examples."""
+
+    method: Method = Field(description="What of the model is trained.", examples=["lora"])
+    adapter: Adapter = Field(
+        Adapter.model_construct(), description="The adapter of lora, qlora and dora."
+    )
+
+
+class PreTraining(Training):
+    """A bounded run that trains a model on text."""
+
+
 WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.TEXT): Serving,
     (Kind.BATCH_INFERENCE, Modality.TEXT): BatchInference,
     (Kind.EVALUATION, Modality.TEXT): Evaluation,
+    (Kind.FINE_TUNING, Modality.TEXT): FineTuning,
+    (Kind.PRE_TRAINING, Modality.TEXT): PreTraining,
     (Kind.SERVING, Modality.VISION_LANGUAGE): VisionLanguageServing,
     (Kind.BATCH_INFERENCE, Modality.VISION_LANGUAGE): VisionLanguageBatchInference,
     (Kind.EVALUATION, Modality.VISION_LANGUAGE): VisionLanguageEvaluation,

@@ -27,6 +27,7 @@ NATIVE_FORMATS = Words("weights format", has_auto=False)
 COMPUTE_PRECISIONS = Words("compute precision")
 KV_CACHE_FORMATS = Words("KV cache format")
 ENGINES = Words("engine", has_auto=False)
+TRAINERS = Words("trainer", has_auto=False)
 
 
 def words_of(words: Words, catalog: Catalog) -> dict[str, str]:
@@ -60,6 +61,10 @@ def _engines(catalog: Catalog) -> dict[str, str]:
     return {name.lower(): name for name in catalog.engine_names()}
 
 
+def _trainers(catalog: Catalog) -> dict[str, str]:
+    return {name.lower(): name for name in catalog.trainer_names()}
+
+
 def _named(catalog: Catalog, ids: tuple[str, ...]) -> dict[str, str]:
     """Formats by id and alias; an id wins over another format's alias."""
     rows = [row for row in catalog.formats() if row.id in ids]
@@ -72,4 +77,5 @@ _SOURCES: dict[str, Callable[[Catalog], dict[str, str]]] = {
     "KV cache format": _cache_formats,
     "compute precision": _precisions,
     "engine": _engines,
+    "trainer": _trainers,
 }

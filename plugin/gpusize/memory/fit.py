@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpusize.memory.result import Assumption, Fit, Verdict, unknown
 from gpusize.memory.runtime import Device
 from gpusize.memory.serving import Serving
+from gpusize.memory.training.sizer import Training
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,8 @@ SIZERS: dict[str, Callable[..., Sizer]] = {
     "serving": Serving,
     "batch-inference": Serving,
     "evaluation": Serving,
+    "fine-tuning": Training,
+    "pre-training": Training,
 }
 """By kind of work."""
 
@@ -69,7 +72,8 @@ class Sizing:
     def __init__(self, workload: Workload, architecture: Architecture, catalog: Catalog) -> None:
         """Choose the sizer of the kind of work."""
         self.kind: str = workload.kind.value
-        self.context_length: int = getattr(workload, "context_length", 0)
+        length = getattr(workload, "sequence_length", 0)
+        self.context_length: int = getattr(workload, "context_length", length)
         sizer = SIZERS.get(self.kind)
         self.sizer: Sizer | None = sizer(workload, architecture, catalog) if sizer else None
         self._fits: dict[tuple[object, ...], Fit] = {}

@@ -43,6 +43,10 @@ class Term(str, Enum):
     CUDA_GRAPHS = "cuda-graphs"
     RUNTIME_OVERHEAD = "runtime-overhead"
     COMMUNICATION = "communication"
+    GRADIENTS = "gradients"
+    OPTIMIZER_STATES = "optimizer-states"
+    GATHERED = "gathered"
+    ALLOCATOR_SLACK = "allocator-slack"
 
 
 class Assumption(NamedTuple):
@@ -78,6 +82,10 @@ class Fit(NamedTuple):
     assumptions: tuple[Assumption, ...]
     constants: tuple[str, ...]
     """Which rows of the engines table were used, as `engine version-range`."""
+    sharding: str = ""
+    """How the copies of a training run share what they keep; none, ddp, zero-1 … or fsdp."""
+    host: int = 0
+    """Bytes of host memory that the rank offloads to."""
 
     @property
     def margin(self) -> int | None:

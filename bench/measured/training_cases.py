@@ -1,0 +1,235 @@
+"""Turns a measured training row into a declaration, a placement and the truth."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.measured.cases import GPUS, NVLINK_GPUS, Skip
+from gpusize.architecture import Architecture, architecture_of
+from gpusize.placement import Layout, Placement
+from gpusize.workload import Market, Training, parse_workload
+from gpusize_catalog.facts import Gpu, InstanceType, Interconnect
+from gpusize_catalog.problems import GpuSizeError
+from gpusize_catalog.store import Catalog
+from gpusize_catalog.units import GIB
+
+TRAINERS = (
+    ("litgpt", "litgpt"),
+    ("HF Trainer", "hf"),
+    ("ms-swift (megatron)", "megatron"),
+    ("ms-swift", "ms-swift"),
+    ("axolotl", "axolotl"),
+    ("torchtitan", "torchtitan"),
+    ("llm-foundry", "llm-foundry"),
+    ("Megatron-Bridge", "megatron"),
+)
+"""By how the row names its framework."""
+METHODS = {"pretrain": "full", "full": "full", "lora": "lora", "qlora": "qlora"}
+OPTIMIZERS = (("paged", "paged-adamw-8bit"), ("8bit", "adamw-8bit"), ("8b", "adamw-8bit"))
+FORMATS = {
+    "nf4": "nf4",
+    "nf4-dq": "nf4-double-quant",
+    "gptq-int4": "gptq",
+    "int8": "int8-bitsandbytes",
+    "nvfp4": "nvfp4",
+    "nf4/int4": "nf4",
+}
+PACKED = frozenset({"awq", "gptq", "int4"})
+"""Formats of checkpoints whose names say it; the row states what is computed in."""
+LOSSES = {"cut-cross-entropy": "fused", "liger": "fused"}
+MODES = {"zero1": "zero-1", "zero2": "zero-2", "zero3": "zero-3", "fsdp": "fsdp", "ddp": "ddp"}
+ELSEWHERE = frozenset({"image-diffusion", "video-diffusion", "embedding-training"})
+SIZE = re.compile(r"(tp|pp|ep|cp|sp)=(\d+)")
+MODE = re.compile(r"(zero[123]|fsdp|ddp(?!/zero))")
+OTHER_WORK = re.compile(r"/rlhf/|dpo|seq_cls|embedding|reranker")
+"""Sources that train a reward, a preference or another head: kinds that gpusize does not size."""
+UNSTATED = re.compile(r"offload")
+STATED = ("official estimator", "stated, rounded", "stated")
+"""Evidence that is no measurement."""
+
+
+class Row(NamedTuple):
+    """One row, ready to predict."""
+
+    id: str
+    group: str
+    """dense or other."""
+    workload: Training
+    placement: Placement
+    architecture: Architecture
+    peak: int | None
+    kind: str
+    """allocated, reserved or process: what the peak counts."""
+    fits: bool | None
+    has_gpu: bool
+
+
+def read_all(path: Path, catalog: Catalog) -> tuple[list[Row], Counter[str]]:
+    """Make rows of a file, and count why the others were left out."""
+    skipped: Counter[str] = Counter()
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(read(json.loads(line), catalog))
+        except Skip as reason:
+            skipped[str(reason)] += 1
+        except GpuSizeError as error:
+            skipped[str(error).splitlines()[-1].strip()] += 1
+    return found, skipped
+
+
+def read(row: dict[str, Any], catalog: Catalog) -> Row:
+    """Make a case of a row; raises `Skip` with the reason."""
+    if OTHER_WORK.search(row["source"]):
+        raise Skip("preference training, or another head than the language model's")
+    if UNSTATED.search(row["source"]) and "offload" not in (row["sharding"] or ""):
+        raise Skip("what is offloaded is not stated")
+    if "expert" in (row["lora_targets"] or ""):
+        raise Skip("adapters on experts")
+    trainer = next((name for word, name in TRAINERS if row["framework"].startswith(word)), None)
+    if row.get("modality") in ELSEWHERE:
+        raise Skip(f"modality {row['modality']}")
+    if trainer is None:
+        raise Skip(f"no constants for {row['framework']}")
+    method = METHODS.get(row["method"])
+    if method is None:
+        raise Skip(f"method {row['method']}")
+    if row["seq_len"] is None or row["micro_batch"] is None:
+        raise Skip("no sequence length or micro batch stated")
+    architecture = _architecture(row, catalog)
+    sharding = row["sharding"] or ""
+    sizes = {name: int(number) for name, number in SIZE.findall(sharding)}
+    if sizes.get("cp", 1) > 1 or sizes.get("sp", 1) > 1:
+        raise Skip("context parallel")
+    count = row["n_gpus"] or 1
+    tp, pp = sizes.get("tp", 1), sizes.get("pp", 1)
+    layout = Layout(tp, pp, max(1, count // (tp * pp)), sizes.get("ep", 1))
+    if trainer == "torchtitan" and pp > 1:
+        # Its local batch is what the stages work off, one micro batch for each.
+        row = {**row, "micro_batch": max(1, row["micro_batch"] // pp)}
+    workload = _workload(row, trainer, method, architecture, layout)
+    gpu, known = _gpu(row, catalog)
+    instance = _instance(gpu, count, catalog)
+    placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
+    measured = row["measured"]
+    peak = measured.get("peak_gib_per_gpu")
+    stated = row["evidence"].startswith(STATED)
+    is_dense = not architecture.experts_total and not architecture.vision_params and pp == 1
+    fits = False if measured.get("oom") else measured.get("fits")
+    return Row(
+        row["id"],
+        "dense" if is_dense else "other",
+        workload,
+        placement,
+        architecture,
+        None if peak is None or stated else round(peak * GIB),
+        _counted(row["mem_kind"] or ""),
+        fits,
+        known,
+    )
+
+
+def _architecture(row: dict[str, Any], catalog: Catalog) -> Architecture:
+    for name in (row["model"], row.get("arch")):
+        if name and catalog.find_model(name) is not None:
+            return architecture_of(name, catalog)
+    raise Skip("no facts for the model")
+
+
+def _workload(
+    row: dict[str, Any],
+    trainer: str,
+    method: str,
+    architecture: Architecture,
+    layout: Layout,
+) -> Training:
+    pretrains = row["method"] == "pretrain"
+    declared: dict[str, Any] = {
+        "kind": "pre-training" if pretrains else "fine-tuning",
+        "model": architecture.name,
+        "region": "us-east-1",
+        "trainer": trainer,
+        "sequenceLength": row["seq_len"],
+        "microBatch": row["micro_batch"],
+        "recompute": _recompute(row["gradient_checkpointing"]),
+        "attention": "eager" if row["flash_attention"] is False else "flash",
+        "loss": LOSSES.get(row.get("loss_impl") or "", "plain"),
+        "optimizer": _optimizer(row["optimizer"] or ""),
+    }
+    found = MODE.search(row["sharding"] or "")
+    sharding = {"mode": MODES[found.group(1)]} if found else {}
+    if "deepspeed" in (row["sharding"] or ""):
+        sharding = {"mode": "zero-2"}
+    if layout.dp > 1 and trainer == "megatron" and not found:
+        sharding = {"mode": "zero-1"}
+    if "offload" in (row["sharding"] or ""):
+        sharding["offload"] = "all"
+    if sharding:
+        declared["sharding"] = sharding
+    if not pretrains:
+        declared["method"] = method
+        if method != "full":
+            declared["adapter"] = _adapter(row)
+            native = architecture.native_format
+            wide = "auto" if native in PACKED else "bf16"
+            declared["weightsFormat"] = FORMATS.get(row["weights_dtype"], wide)
+    if row["weights_dtype"] == "fp32":
+        declared["weightsFormat"] = "fp32"
+    workload = parse_workload(declared)
+    assert isinstance(workload, Training)
+    return workload
+
+
+def _recompute(word: Any) -> str:
+    if word is True or word == "full":
+        return "full"
+    if word is False:
+        return "none"
+    if isinstance(word, str) and word.startswith("selective"):
+        return "selective"
+    raise Skip("recomputation is not stated")
+
+
+def _optimizer(word: str) -> str:
+    folded = word.lower()
+    if "muon" in folded:
+        return "muon"
+    return next((name for part, name in OPTIMIZERS if part in folded), "adamw")
+
+
+def _adapter(row: dict[str, Any]) -> dict[str, Any]:
+    words = row["lora_targets"] or "all"
+    targets = "all-linear"
+    if words == "q,v" or ("q_proj" in words and "v_proj" in words and "k_proj" not in words):
+        targets = "query-value"
+    elif "k_proj" in words and "up_proj" not in words:
+        targets = "attention"
+    return {
+        "rank": row["lora_rank"] or 16,
+        "targets": targets,
+        "trainEmbeddings": "embedding" in words,
+    }
+
+
+def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
+    name = (row["gpu"] or "").lower().replace("a800", "a100")
+    for pattern, gpu_id in GPUS:
+        if re.search(pattern, name):
+            return catalog.gpu(gpu_id), True
+    return catalog.gpu("A100-80GB"), False
+
+
+def _instance(gpu: Gpu, count: int, catalog: Catalog) -> InstanceType:
+    template = catalog.instance("p5.48xlarge")
+    link = Interconnect.NVSWITCH if gpu.id in NVLINK_GPUS else Interconnect.PCIE
+    return template._replace(gpus=count, gpu_id=gpu.id, partition=1.0, interconnect=link)
+
+
+def _counted(kind: str) -> str:
+    if "allocated" in kind:
+        return "allocated"
+    return "reserved" if "reserved" in kind else "process"

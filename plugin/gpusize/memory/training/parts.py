@@ -1,0 +1,116 @@
+"""Parameters that one rank works with, by how formats and shards treat them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpusize.memory.formats import BITS_PER_BYTE
+
+if TYPE_CHECKING:
+    from gpusize.architecture import Architecture
+    from gpusize.memory.weights import Stage
+    from gpusize.placement import Layout
+    from gpusize.workload import AdapterTargets
+    from gpusize_catalog.facts import FormatFacts
+
+GATED = 3
+"""Matrices of a gated MLP: gate, up, down."""
+PLAIN = 2
+"""Matrices of a plain MLP: up, down."""
+
+
+class Parts(NamedTuple):
+    """Parameters of one rank; all ranks together hold the model once for each copy."""
+
+    ends: float
+    """Embedding and output head."""
+    linear: float
+    expert: float
+    other: float
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.ends + self.linear + self.expert + self.other
+
+    def bytes_in(self, form: FormatFacts) -> float:
+        """Bytes in a format of the weights."""
+        return (
+            self.ends * form.embedding_bits
+            + self.linear * form.linear_bits
+            + self.expert * form.expert_bits
+            + self.other * form.other_bits
+        ) / BITS_PER_BYTE
+
+
+def of_rank(architecture: Architecture, layout: Layout, stage: Stage) -> Parts:
+    """Cut the model over tensor ranks, stages and ranks that share experts."""
+    share = stage.layers / architecture.layers
+    ends = 0
+    if stage.first:
+        ends += architecture.embedding_params
+    if stage.last:
+        again = architecture.tie_embeddings and not stage.first
+        ends += architecture.embedding_params if again else architecture.head_params
+    ways = layout.ep if layout.ep > 1 else layout.tp
+    return Parts(
+        ends / layout.tp,
+        architecture.linear_params * share / layout.tp,
+        architecture.expert_params * share / ways,
+        architecture.other_params * share,
+    )
+
+
+def matrices(architecture: Architecture) -> int:
+    """Matrices of one MLP, by what the projections hold beside attention."""
+    width = architecture.intermediate
+    if architecture.experts_total or not width:
+        return GATED
+    per_matrix = architecture.layers * architecture.hidden * width
+    rest = architecture.linear_params - architecture.layers * _attention(architecture)
+    return PLAIN if rest < (PLAIN + GATED) / 2 * per_matrix else GATED
+
+
+def _attention(architecture: Architecture) -> int:
+    """Parameters of one layer's attention, taken as query, key, value and output."""
+    width = 2 * (architecture.heads + architecture.kv_heads) * architecture.head_dim
+    return architecture.hidden * width
+
+
+def mlp_width(architecture: Architecture) -> float:
+    """Width of the MLPs that one token passes in a layer, the mean of all layers."""
+    dense = architecture.intermediate or 0
+    active = architecture.experts_active
+    if not architecture.experts_total or not active:
+        return dense
+    width = architecture.moe_intermediate or dense
+    routed = width * (active + (architecture.shared_experts or 0))
+    first = architecture.first_dense_layers or 0
+    return (first * dense + (architecture.layers - first) * routed) / architecture.layers
+
+
+def adapter_params(
+    architecture: Architecture, rank: int, targets: AdapterTargets, tp: int
+) -> float:
+    """Parameters of an adapter on one rank of an unstaged model; experts have none."""
+    hidden = architecture.hidden
+    query = architecture.heads * architecture.head_dim
+    keys = architecture.kv_heads * architecture.head_dim
+    pairs = [(hidden, query), (hidden, keys)]
+    if targets.value != "query-value":
+        pairs += [(hidden, keys), (query, hidden)]
+    if targets.value == "all-linear":
+        shared = (architecture.shared_experts or 0) * (architecture.moe_intermediate or 0)
+        width = shared if architecture.experts_total else architecture.intermediate or 0
+        pairs += [(hidden, width)] * (matrices(architecture) - 1) + [(width, hidden)]
+    sides = sum(into + out / tp for into, out in pairs if into and out)
+    return rank * sides * architecture.layers
+
+
+def largest_matrix(architecture: Architecture) -> int:
+    """Parameters of the largest projection."""
+    width = architecture.moe_intermediate if architecture.experts_total else None
+    widest = max(
+        width or architecture.intermediate or 0, architecture.heads * architecture.head_dim
+    )
+    return architecture.hidden * widest
