@@ -1,13 +1,13 @@
-"""Compares predictions with measured serving runs: `python -m bench.measured DIR`."""
+"""Compares predictions with measured runs: `python -m bench.measured DIR`."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
-from bench.measured.cases import read_all
-from bench.measured.score import report, score
+from bench.measured import cases, score, training_cases, training_score
 from gpusize_catalog.store import load
 
 FILE = "serving.jsonl"
@@ -22,15 +22,15 @@ DIR holds {FILE}: one measured run a line, a JSON object with
   gpu_total_gib, n_gpus, tensor_parallel, pipeline_parallel, data_parallel, sanity, and
   measured: weights_gib_per_gpu, kv_available_gib_per_gpu, max_concurrency, kv_tokens, fits
 
-null stands for what is not known. training.jsonl, throughput.jsonl and other.jsonl may lie
-beside it and are not scored. docs/measured.md describes the fields and shows the results.
+null stands for what is not known. training.jsonl beside it is scored too, throughput.jsonl and
+other.jsonl are not. docs/measured.md describes the fields and shows the results.
 """
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.measured",
-        description="Compare predicted with measured memory and capacity of serving engines.",
+        description="Compare predicted with measured memory of serving engines and trainers.",
         epilog=MORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -40,14 +40,25 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--show", metavar="N", type=int, default=SHOWN, help=f"worst rows shown (default: {SHOWN})"
     )
-    options = parser.parse_args(arguments)
-    path = options.folder / FILE
-    if not path.is_file():
-        print(f"skipped: no {FILE} in the folder given")
-        return 0
+    parser.add_argument("--json", action="store_true", help="figures of training for machines")
+    asked = parser.parse_args(arguments)
+    serving, training = asked.folder / FILE, asked.folder / "training.jsonl"
     catalog = load()
-    cases, skipped = read_all(path, catalog)
-    print(report(score(cases, catalog, skipped), options.show))
+    if not asked.json:
+        if serving.is_file():
+            found, skipped = cases.read_all(serving, catalog)
+            print(score.report(score.score(found, catalog, skipped), asked.show))
+        else:
+            print(f"skipped: no {serving.name} in the folder given")
+    if not training.is_file():
+        print(f"skipped: no {training.name} in the folder given")
+        return 0
+    rows, left_out = training_cases.read_all(training, catalog)
+    result = training_score.score(rows, catalog, left_out)
+    if asked.json:
+        print(json.dumps(training_score.data(result), indent=2))
+    else:
+        print(training_score.report(result, asked.show))
     return 0
 
 

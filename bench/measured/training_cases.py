@@ -71,19 +71,23 @@ class Row(NamedTuple):
 def read_all(path: Path, catalog: Catalog) -> tuple[list[Row], Counter[str]]:
     """Make rows of a file, and count why the others were left out."""
     skipped: Counter[str] = Counter()
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            found.append(read(json.loads(line), catalog))
-        except Skip as reason:
-            skipped[str(reason)] += 1
-        except GpuSizeError as error:
-            skipped[str(error).splitlines()[-1].strip()] += 1
-    return found, skipped
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [_read(json.loads(line), catalog, skipped) for line in lines]
+    return [row for row in rows if row is not None], skipped
 
 
-def read(row: dict[str, Any], catalog: Catalog) -> Row:
-    """Make a case of a row; raises `Skip` with the reason."""
+def _read(row: dict[str, Any], catalog: Catalog, skipped: Counter[str]) -> Row | None:
+    try:
+        return read(row, catalog)
+    except Skip as reason:
+        skipped[str(reason)] += 1
+    except GpuSizeError as error:
+        skipped[str(error).splitlines()[-1].strip()] += 1
+    return None
+
+
+def _trainer_and_method(row: dict[str, Any]) -> tuple[str, str]:
+    """What ran, in gpusize's words; raises `Skip` for what it does not size."""
     if OTHER_WORK.search(row["source"]):
         raise Skip("preference training, or another head than the language model's")
     if UNSTATED.search(row["source"]) and "offload" not in (row["sharding"] or ""):
@@ -93,6 +97,8 @@ def read(row: dict[str, Any], catalog: Catalog) -> Row:
     trainer = next((name for word, name in TRAINERS if row["framework"].startswith(word)), None)
     if row.get("modality") in ELSEWHERE:
         raise Skip(f"modality {row['modality']}")
+    if trainer == "ms-swift" and SIZE.search(row["sharding"] or ""):
+        trainer = "megatron"
     if trainer is None:
         raise Skip(f"no constants for {row['framework']}")
     method = METHODS.get(row["method"])
@@ -100,6 +106,12 @@ def read(row: dict[str, Any], catalog: Catalog) -> Row:
         raise Skip(f"method {row['method']}")
     if row["seq_len"] is None or row["micro_batch"] is None:
         raise Skip("no sequence length or micro batch stated")
+    return trainer, method
+
+
+def read(row: dict[str, Any], catalog: Catalog) -> Row:
+    """Make a case of a row; raises `Skip` with the reason."""
+    trainer, method = _trainer_and_method(row)
     architecture = _architecture(row, catalog)
     sharding = row["sharding"] or ""
     sizes = {name: int(number) for name, number in SIZE.findall(sharding)}

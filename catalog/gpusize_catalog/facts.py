@@ -519,13 +519,15 @@ class TrainerFacts(NamedTuple):
     version_from: str
     version_before: str
     newest: str
-    """Newest version that the row was held against."""
+    """Newest version that the row was held against; empty: its sources name commits, no release."""
     plain_recipe: str
     """Recipe without sharding, and with copies alone (DDP)."""
     zero_recipe: str
     """Recipe with ZeRO."""
     fsdp_recipe: str
     """Recipe with FSDP."""
+    splits: str
+    """What it spreads over GPUs: data (copies, whole or sharded), or tensor (layers besides)."""
     adapter_bytes: int
     """Bytes of one adapter weight."""
     loads_whole: bool

@@ -6,6 +6,14 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 
+class AdapterArgs(TypedDict, total=False):
+    """Small matrices that are trained beside frozen weights."""
+
+    rank: int
+    targets: Literal["query-value", "attention", "all-linear"]
+    train_embeddings: bool
+
+
 class BudgetArgs(TypedDict, total=False):
     """Ceilings in USD."""
 
@@ -87,6 +95,13 @@ class ReplicasArgs(TypedDict, total=False):
     max: int
 
 
+class ShardingArgs(TypedDict, total=False):
+    """How the copies of a training run share what they keep; a text is the mode."""
+
+    mode: Literal["ddp", "zero-1", "zero-2", "zero-3", "fsdp"]
+    offload: Literal["none", "optimizer", "all"]
+
+
 class StorageArgs(TypedDict, total=False):
     """Where weights lie and what is moved."""
 
@@ -112,6 +127,13 @@ class TrafficArgs(TypedDict, total=False):
     days_per_week: float
 
 
+class TrainerArgs(TypedDict, total=False):
+    """The training framework; also written `name@version`."""
+
+    name: str
+    version: str
+
+
 class WaiverEntryArgs(TypedDict, total=False):
     """An accepted finding: why, by whom, until when."""
 
@@ -126,7 +148,7 @@ class WaiverEntryArgs(TypedDict, total=False):
 class DeclarationArgs(TypedDict, total=False):
     """What runs and how it must run, as in a workload file."""
 
-    kind: Literal["serving", "batch-inference", "evaluation"]
+    kind: Literal["serving", "batch-inference", "evaluation", "fine-tuning", "pre-training"]
     modality: Literal["text", "vision-language"]
     model: str | InlineModelArgs
     weights_format: str
@@ -160,4 +182,21 @@ class DeclarationArgs(TypedDict, total=False):
     run_hours: float
     runs_per_month: float
     checkpoints: CheckpointsArgs
+    trainer: str | TrainerArgs
+    sequence_length: int
+    micro_batch: int
+    global_batch: int
+    optimizer: Literal["adamw", "adamw-8bit", "paged-adamw-8bit", "adafactor", "muon", "sgd"]
+    optimizer_precision: Literal["fp32", "bf16"]
+    master_weights: bool
+    gradient_precision: Literal["fp32", "bf16"]
+    recompute: Literal["none", "selective", "full"]
+    attention: Literal["flash", "eager"]
+    loss: Literal["plain", "chunked", "fused"]
+    sharding: str | ShardingArgs
+    tokens: int
+    samples: int
+    epochs: float
+    method: Literal["full", "lora", "qlora", "dora"]
+    adapter: AdapterArgs
     images: ImagesArgs

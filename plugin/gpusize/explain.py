@@ -100,6 +100,22 @@ def cost_data(cost: Cost) -> dict[str, Any]:
 
 def fit_data(fit: Fit) -> dict[str, Any]:
     """Return memory of the worst GPU, GiB."""
+    if fit.sharding:
+        return {
+            "verdict": fit.verdict.value,
+            "needGib": _gib(fit.need),
+            "budgetGib": _gib(fit.budget),
+            "marginGib": _gib(fit.margin),
+            "bandGib": _gib(fit.band),
+            "termsGib": {term.value: _gib(size) for term, size in fit.terms},
+            "sequenceLength": fit.context_length,
+            "largestMicroBatch": None if fit.sequences is None else int(fit.sequences),
+            "longestSequence": fit.longest_context,
+            "sharding": fit.sharding,
+            "hostGib": _gib(fit.host),
+            "reasons": list(fit.reasons),
+            "constants": list(fit.constants),
+        }
     return {
         "verdict": fit.verdict.value,
         "needGib": _gib(fit.need),
@@ -118,6 +134,18 @@ def fit_data(fit: Fit) -> dict[str, Any]:
 
 def timing_data(timing: Timing) -> dict[str, Any]:
     """Return times, milliseconds, each with its bound."""
+    if timing.step_seconds is not None:
+        return {
+            "stepSeconds": _round(timing.step_seconds, SHARE_DIGITS),
+            "stepBoundSeconds": _round(timing.step_bound, SHARE_DIGITS),
+            "hoursToEnd": _round(timing.hours_to_end, MS_DIGITS),
+            "hoursRange": [round(hours, MS_DIGITS) for hours in timing.hours_range or ()],
+            "communicationShare": _round(timing.communication_share, SHARE_DIGITS),
+            "link": timing.link or None,
+            "linkBytesPerSecond": timing.link_bandwidth,
+            "tokensPerSecond": _round(timing.tokens_per_second, MS_DIGITS),
+            "unknown": list(timing.unknown),
+        }
     return {
         "tokenMs": _ms(timing.token_seconds),
         "tokenBoundMs": _ms(timing.token_bound),

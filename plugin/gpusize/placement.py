@@ -118,6 +118,19 @@ def layouts(
                     yield layout
 
 
+def training_layouts(gpus: int, nodes: int, shape: Shape, pins: Pins = OPEN) -> Iterator[Layout]:
+    """Yield the layouts of a training run: copies over all GPUs, then tensor ranks inside a node.
+
+    Stages are taken where they are pinned; copies are at most what the global batch feeds.
+    """
+    for tp in (pins.tp,) if pins.tp else _tensor_sizes(gpus, shape):
+        pp = pins.pp or 1
+        room = max(1, gpus * nodes // (tp * pp))
+        dp = pins.dp or min(room, shape.concurrency)
+        for ep in (pins.ep,) if pins.ep else _expert_sizes(gpus, tp * dp, shape):
+            yield Layout(tp, pp, dp, ep)
+
+
 def _tensor_sizes(gpus: int, shape: Shape) -> Iterator[int]:
     size = 1
     while size <= gpus:
@@ -136,6 +149,14 @@ def _stages(gpus: int, nodes: int, tp: int, shape: Shape, within: bool) -> Itera
         if not within:
             return
         inner *= 2
+
+
+def _expert_sizes(gpus: int, ranks: int, shape: Shape) -> Iterator[int]:
+    """Experts whole on each rank, spread over a node, or over all ranks of a stage."""
+    yield 1
+    for size in sorted({gpus, ranks} - {1}):
+        if shape.experts and shape.experts % size == 0 and ranks % size == 0:
+            yield size
 
 
 def _expert_ranks(tp: int, dp: int, shape: Shape) -> Iterator[int]:

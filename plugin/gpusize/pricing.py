@@ -175,10 +175,18 @@ class Till:
             self._elsewhere[instance_type, market] = found
         return found
 
-    def cost(self, placement: Placement, weight_bytes: int, price: Quote | None = None) -> Cost:
+    def cost(
+        self,
+        placement: Placement,
+        weight_bytes: int,
+        price: Quote | None = None,
+        *,
+        hours: float | None = None,
+    ) -> Cost:
         """Add up what the placement costs; `weight_bytes` are one copy of the model's weights.
 
-        `price` is of one instance-hour, the region's own where it is left out.
+        `price` is of one instance-hour, the region's own where it is left out; `hours` are of one
+        run, as declared where they are left out.
         """
         demand = self.demand
         if price is None:
@@ -198,10 +206,14 @@ class Till:
                 monthly = compute + (kept or 0.0) + (egress or 0.0)
             total = None if monthly is None else monthly * (demand.months or 1.0)
         else:
-            compute, per_run, monthly = self._bounded(placement, hourly, storage, egress)
+            compute, per_run, monthly = self._bounded(
+                placement, hourly, storage, egress, hours or demand.run_hours
+            )
             total = monthly if monthly is not None else per_run
-            if demand.run_hours is None:
-                unknowns.append("runHours is not declared: no cost per run")
+            if hours is None and demand.run_hours is None:
+                missing_hours = "tokens nor runHours are" if demand.trains else "runHours is not"
+                neither = "neither " if demand.trains else ""
+                unknowns.append(f"{neither}{missing_hours} declared: no cost per run")
         return Cost(
             hourly=hourly,
             monthly=monthly,
@@ -223,9 +235,10 @@ class Till:
         hourly: float | None,
         storage: float | None,
         egress: float | None,
+        hours: float | None,
     ) -> tuple[float | None, float | None, float | None]:
         """Compute per month, cost per run and per month of work that ends."""
-        hours, runs = self.demand.run_hours, self.demand.runs_per_month
+        runs = self.demand.runs_per_month
         if hourly is None or hours is None:
             return None, None, None
         paid = block_hours(hours) if placement.market.value == "capacity-block" else hours

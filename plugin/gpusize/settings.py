@@ -20,6 +20,10 @@ class ResolveSettings(NamedTuple):
     """Below this share of the on-demand price spot is not worth its interruptions."""
     max_communication_share: float = 1 / 3
     """More of the engine's time than this spent between GPUs without NVLink is a poor layout."""
+    max_checkpoint_loss: float = 0.10
+    """More of a run than this lost to interruptions and checkpoints is a poor interval."""
+    spot_reclaims_per_day: float = 1.0
+    """Interruptions of a spot instance in a day, assumed: AWS publishes no rate by type."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
     min_host_gib: float = 12.0

@@ -106,6 +106,14 @@ class Timing(NamedTuple):
     bytes_per_step: float | None
     """Read from the memory of the busiest GPU in one step."""
     unknown: tuple[str, ...]
+    step_seconds: float | None = None
+    """One step of the optimizer in a training run, estimate."""
+    step_bound: float | None = None
+    """The same at every peak."""
+    hours_to_end: float | None = None
+    """The whole training run, estimate; None: its tokens are not declared, or no training."""
+    hours_range: tuple[float, float] | None = None
+    """Between which hours it lies, by the shares of the peak that published runs reach."""
 
 
 class Step(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusize.declaring.declaration import NAME_LENGTH
-from gpusize.declaring.fields import FieldSpec, fields_of
+from gpusize.declaring.fields import FieldSpec, fields_of, specs_of
 from gpusize.declaring.vocabulary import words_of
 from gpusize.workload import WORKLOAD_CLASSES, Group, Kind, Modality, Workload
 
@@ -143,7 +143,10 @@ def _with_short_forms(spec: FieldSpec, field: Json, catalog: Catalog) -> None:
 
 
 def _named(group: type[Group], catalog: Catalog) -> str:
-    """The pattern of `name@version`, with the names that the group takes."""
+    """The pattern of `name@version` with the names that the group takes, or of its first choice."""
+    first = specs_of(group)[0]
+    if first.choices:
+        return f"^({'|'.join(first.choices)})$"
     words = fields_of(group)["name"].words
     names = sorted(words_of(words, catalog)) if words is not None else [".+"]
     return f"^({'|'.join(name.replace('.', '[.]') for name in names)})(@.+)?$"

@@ -17,7 +17,7 @@ PAGE = Path(gpusize_catalog.__file__).parent / "SOURCES.md"
 LISTED = [
     name
     for name, table in TABLES.items()
-    if "source" in table.columns and name not in ("engines", "kernels", "formats")
+    if "source" in table.columns and name not in ("engines", "kernels", "formats", "trainers")
 ]
 
 # What a row says when nobody re-read a source; the page explains both.

@@ -41,6 +41,13 @@ STORIES = (
     Story(
         "bursty-always-on", True, {"always-on-for-bursty": "advisory"}, ("idle hours", "per month")
     ),
+    Story("qlora-8b", True, {}, ("g6.xlarge", "one L4 holds it", "h to the end")),
+    Story(
+        "full-13b-pcie",
+        False,
+        {"training-states-exceed-vram": "mandatory", "nvlink-required": "advisory"},
+        ("g5.48xlarge", "of a step goes into moving"),
+    ),
     Story(
         "raw-instance",
         False,

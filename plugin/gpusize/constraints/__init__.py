@@ -18,6 +18,7 @@ from gpusize.constraints import (
     parallelism,
     precision,
     speed,
+    training,
 )
 from gpusize.constraints.reason import Reason, Weight
 
@@ -47,6 +48,8 @@ OFFER: dict[str, Constraint] = {
 
 MARKET: dict[str, Constraint] = {
     "spot-for-user-facing": billing.spot_for_user_facing,
+    "spot-without-checkpoint": training.spot_without_checkpoint,
+    "checkpoint-interval-too-long": training.checkpoint_interval_too_long,
     "on-demand-for-fault-tolerant-batch": billing.on_demand_for_fault_tolerant_batch,
 }
 """Judge how the work is bought. A pinned market is a declaration: no type is rejected for it, else
@@ -76,11 +79,15 @@ LAYOUT: dict[str, Constraint] = {
     "estimate-not-supported": memory.estimate_not_supported,
     "weights-exceed-vram": memory.weights_exceed_vram,
     "kv-cache-exceeds-vram": memory.kv_cache_exceeds_vram,
+    "training-states-exceed-vram": training.training_states_exceed_vram,
+    "training-activations-exceed-vram": training.training_activations_exceed_vram,
+    "lora-base-exceeds-vram": training.lora_base_exceeds_vram,
     "no-memory-headroom": memory.no_memory_headroom,
     "concurrency-exceeds-kv": memory.concurrency_exceeds_kv,
     "context-bound-concurrency": memory.context_bound_concurrency,
     "interconnect-unknown": interconnect.interconnect_unknown,
     "tp-over-pcie": interconnect.tp_over_pcie,
+    "nvlink-required": training.nvlink_required,
     "bandwidth-bound-decode": speed.bandwidth_bound_decode,
     "slower-than-reading": speed.slower_than_reading,
     "prefill-compute-bound": speed.prefill_compute_bound,
@@ -90,13 +97,14 @@ LAYOUT: dict[str, Constraint] = {
 SILICON: dict[str, Constraint] = {**DEVICE, **LAYOUT}
 
 MONEY: dict[str, Constraint] = {
+    "offload-exceeds-host": training.offload_exceeds_host,
     "price-unknown": billing.price_unknown,
     "hourly-budget-exceeded": billing.hourly_budget_exceeded,
     "monthly-budget-exceeded": billing.monthly_budget_exceeded,
     "run-budget-exceeded": billing.run_budget_exceeded,
     "idle-gpus-on-node": parallelism.idle_gpus_on_node,
 }
-"""Need the price."""
+"""Need the price, or the host of the GPUs."""
 
 CONSTRAINTS: dict[str, Constraint] = {**DECLARATION, **OFFER, **MARKET, **SILICON, **MONEY}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
+from gpusize.interruptions import survives_spot
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def on_demand_for_fault_tolerant_batch(candidate: Candidate) -> Iterator[Reason]
     if placement.market.value != "on-demand" or not demand.interruptible:
         return
     if demand.is_service or placement.capacity_reservation is not None:
+        return
+    if not survives_spot(demand, settings):
         return
     saving = candidate.study.spot_saving(placement, settings.max_spot_age_days)
     if saving is None or saving.share < settings.min_spot_discount:

@@ -35,6 +35,8 @@ def tp_over_pcie(candidate: Candidate) -> Iterator[Reason]:
     Spread experts exchange as much as split tensors reduce: both wait for the link in every layer.
     """
     layout, timing = candidate.placement.layout, candidate.timing
+    if candidate.demand.trains:
+        return
     if layout.tp == layout.ep == 1 or timing.link == "NVLink" or timing.communication_share is None:
         return
     limit = candidate.settings.max_communication_share

@@ -22,6 +22,8 @@ def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
     weights = fit.term(Term.WEIGHTS)
     if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None or weights <= fit.budget:
         return
+    if candidate.demand.trains:
+        return
     layout = candidate.placement.layout
     yield Reason(
         "weights-exceed-vram",
@@ -35,7 +37,7 @@ def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
 def kv_cache_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
     """One full-context sequence does not fit beside the weights; silent where they do not fit."""
     fit = candidate.fit
-    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None:
+    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None or candidate.demand.trains:
         return
     if fit.term(Term.WEIGHTS) > fit.budget or fit.need is None:
         return
@@ -91,7 +93,7 @@ def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:
 def concurrency_exceeds_kv(candidate: Candidate) -> Iterator[Reason]:
     """Fewer long sequences fit at once than are declared; needs declared token counts."""
     demand, fit = candidate.demand, candidate.fit
-    if not demand.tokens_declared or fit.verdict is Verdict.DOES_NOT_FIT:
+    if demand.trains or not demand.tokens_declared or fit.verdict is Verdict.DOES_NOT_FIT:
         return
     held = fit.sequences_at(demand.tokens_high)
     if held is None or held >= demand.concurrency:
@@ -130,12 +132,13 @@ def context_beyond_model_limit(candidate: Candidate) -> Iterator[Reason]:
     context = candidate.demand.context_length
     if limit is None or context <= limit:
         return
+    field = "sequenceLength" if candidate.demand.trains else "contextLength"
     yield Reason(
         "context-beyond-model-limit",
         Weight.ERROR,
-        f"contextLength {context} is beyond the {limit} positions of {candidate.architecture.name}",
-        f"contextLength {limit}",
-        {"contextLength": context, "modelLimit": limit},
+        f"{field} {context} is beyond the {limit} positions of {candidate.architecture.name}",
+        f"{field} {limit}",
+        {field: context, "modelLimit": limit},
     )
 
 

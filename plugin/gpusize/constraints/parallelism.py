@@ -80,13 +80,16 @@ def layout_exceeds_node(candidate: Candidate) -> Iterator[Reason]:
 def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
     """GPUs that are paid for and not needed: unused by the layout, or a smaller node suffices.
 
-    A node that gpusize fills with copies is not busy for that: the work may need one of them.
+    A node that gpusize fills with copies is not busy for that: the work may need one of them. A
+    training run is: with more copies it ends sooner, for about the same money.
     """
     placement = candidate.placement
     layout = placement.layout
     copies = min(layout.dp, candidate.demand.concurrency)
     used = layout.tp * layout.pp * copies
     better = ""
+    if used >= placement.gpus and candidate.demand.trains:
+        return
     if used >= placement.gpus:
         smaller = candidate.study.smaller(candidate)
         if smaller is None:

@@ -39,6 +39,9 @@ class Choice:
             teller = _Teller(plain, suggestions)
             teller.tell(kind, join(path, "kind"), Kind, RESERVED_KINDS)
             teller.tell(modality, join(path, "modality"), Modality, RESERVED_MODALITIES)
+            if _is_word(kind, Kind) and _is_word(modality, Modality):
+                told = f"{kind} of modality {modality} cannot be sized yet"
+                plain.report(join(path, "modality"), told, "leave it out for text")
         self.kind, self.modality, self.cls = _nearest(kind, modality, entries)
 
     def may_have(self, key: str) -> bool:
@@ -92,6 +95,10 @@ def _class_of(kind: Any, modality: Any) -> type[Workload] | None:
         return WORKLOAD_CLASSES.get((Kind(kind), Modality(modality)))
     except ValueError:
         return None
+
+
+def _is_word(word: Any, words: type[Kind] | type[Modality]) -> bool:
+    return isinstance(word, str) and word in [member.value for member in words]
 
 
 def _word(value: Any) -> Any:

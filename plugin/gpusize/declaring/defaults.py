@@ -24,6 +24,11 @@ class Default(NamedTuple):
 
 DEFAULTS: tuple[Default, ...] = (
     Default("engine.name", "the engine of most published measurements"),
+    Default("trainer.name", "the Trainer of transformers, which most others drive"),
+    Default("micro_batch", "one sequence at once on each GPU"),
+    Default("optimizer", "the usual one"),
+    Default("recompute", "trainers keep activations unless they are told otherwise"),
+    Default("loss", "as transformers computes it"),
     Default("concurrency", "one sequence at a time"),
     Default("replicas.max", "one copy"),
     Default("user_facing", "a service answers people unless it says otherwise"),

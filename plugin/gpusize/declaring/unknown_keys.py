@@ -43,13 +43,37 @@ SYNONYMS = {
     "maxpositionembeddings": "maxPosition",
 }
 """Words of engines, AWS and config.json for fields of the vocabulary, folded to letters."""
+TRAINING_SYNONYMS = {
+    "seqlen": "sequenceLength",
+    "maxseqlength": "sequenceLength",
+    "maxlength": "sequenceLength",
+    "contextlength": "sequenceLength",
+    "sequencelen": "sequenceLength",
+    "batchsize": "microBatch",
+    "microbatchsize": "microBatch",
+    "perdevicetrainbatchsize": "microBatch",
+    "globalbatchsize": "globalBatch",
+    "optim": "optimizer",
+    "gradientcheckpointing": "recompute",
+    "activationcheckpointing": "recompute",
+    "flashattention": "attention",
+    "attnimplementation": "attention",
+    "deepspeed": "sharding",
+    "framework": "trainer",
+    "engine": "trainer",
+    "numtrainepochs": "epochs",
+    "lora": "adapter",
+}
+"""The same of trainers."""
 
 
 def explain_key(cls: type[Group], key: str, suggestions: Suggestions) -> tuple[str, str]:
     """Message and fix for an unknown key of a group."""
     fields = fields_of(cls)
     folded = key.lower().replace("-", "").replace("_", "")
-    synonym = SYNONYMS.get(folded)
+    synonym = TRAINING_SYNONYMS.get(folded)
+    if synonym not in fields:
+        synonym = SYNONYMS.get(folded)
     if synonym in fields:
         return "is not a field", f"it is called {synonym} here"
     if issubclass(cls, Workload):

@@ -46,6 +46,9 @@ class Term(str, Enum):
     GRADIENTS = "gradients"
     OPTIMIZER_STATES = "optimizer-states"
     GATHERED = "gathered"
+    LOGITS = "logits"
+    OPTIMIZER_STEP = "optimizer-step"
+    LOADING = "loading"
     ALLOCATOR_SLACK = "allocator-slack"
 
 

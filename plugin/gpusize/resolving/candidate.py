@@ -14,10 +14,12 @@ from gpusize.memory.setup import Resolved
 from gpusize.memory.setup import resolve as resolve_setup
 from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
-from gpusize.resolving.demand import Demand, demand_of, inference
+from gpusize.resolving.demand import Demand, demand_of
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of
+from gpusize.training_time import training_time
 from gpusize.wording import counted
+from gpusize.workload import Inference, Training
 
 if TYPE_CHECKING:
     import datetime
@@ -45,6 +47,12 @@ class Hardware(NamedTuple):
     network: float | None
 
 
+WHOLE_SHARDS = frozenset({"zero-3", "fsdp"})
+"""Modes in which copies share the weights too."""
+PUBLISHED_BYTES = 2
+"""Bytes of one published weight, 16 bits."""
+KEPT_CHECKPOINTS = 2
+"""Checkpoints that a volume holds at once: the old one until the new one is whole."""
 Silicon = tuple[Hardware, Layout]
 """Key under which fit and timing are shared."""
 
@@ -96,13 +104,22 @@ class Study:
         self.architecture = architecture or architecture_of(workload.model, catalog, base_dir)
         self.demand: Demand = demand_of(workload)
         self.sizing = Sizing(workload, self.architecture, catalog)
-        self.resolved: Resolved = resolve_setup(inference(workload), self.architecture, catalog)
+        self.resolved: Resolved = self._resolve_setup()
         self.setup = self.resolved.setup
         self.till = Till(catalog, workload.region, self.demand, workload.storage, today)
         self.judged = Judged()
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
         self._timings: dict[Silicon, Timing] = {}
+
+    def _resolve_setup(self) -> Resolved:
+        """What is loaded and by what; training has a setup of its own, in its sizer."""
+        if isinstance(self.workload, Inference):
+            return resolve_setup(self.workload, self.architecture, self.catalog)
+        sizer = self.sizing.sizer
+        if sizer is None:
+            return Resolved(None, [], [], ())
+        return Resolved(None, sizer.problems, sizer.assumptions, sizer.constants)
 
     def opened(self) -> Study:
         """The same work on any instance type; itself where none is pinned."""
@@ -148,6 +165,12 @@ class Study:
     def splits_tensors(self) -> bool:
         """Whether ranks share each layer; some engines give each rank whole layers instead."""
         return self.setup is None or self.setup.engine.splits == "tensor"
+
+    @property
+    def splits_runs(self) -> bool:
+        """Whether the trainer spreads layers over GPUs, or copies alone."""
+        setup = getattr(self.sizing.sizer, "setup", None)
+        return setup is not None and setup.row.splits == "tensor"
 
     @property
     def engine(self) -> str:
@@ -232,6 +255,10 @@ class Study:
         found = self._timings.get(key)
         if found is None:
             fit = self.fit(placement, hardware)
+            if isinstance(self.workload, Training):
+                found = training_time(placement, fit, self.architecture, self.workload, self.demand)
+                self._timings[key] = found
+                return found
             if not self.splits_tensors:
                 layout = placement.layout
                 stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
@@ -335,15 +362,37 @@ class Candidate:
 
     @property
     def weight_bytes(self) -> int:
-        """One copy of the weights, all ranks together."""
+        """One copy of the weights, all ranks together; for training, as they are published.
+
+        A trainer loads 16-bit weights and quantizes them on the GPU. Checkpoints that stay on the
+        root volume count too: what is trained, with its states, and as much again to replace it.
+        """
         layout = self.placement.layout
-        return self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp
+        spread = layout.dp if self.fit.sharding in WHOLE_SHARDS else 1
+        loaded = self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp * spread
+        if not isinstance(self.workload, Training):
+            return loaded
+        published = self.architecture.total_params * PUBLISHED_BYTES
+        checkpoints = self.workload.checkpoints
+        if checkpoints is None or checkpoints.location.value != "root-volume":
+            return max(loaded, published)
+        return max(loaded, published) + KEPT_CHECKPOINTS * self.trained_bytes
+
+    @property
+    def trained_bytes(self) -> int:
+        """One checkpoint of a training run: weights that are trained, and states."""
+        fit, layout = self.fit, self.placement.layout
+        ranks = layout.tp * layout.pp
+        shared = 1 if fit.sharding in ("none", "ddp") else layout.dp
+        weights = fit.term(Term.GRADIENTS) * (layout.dp if fit.sharding in WHOLE_SHARDS else 1)
+        return (weights + fit.term(Term.OPTIMIZER_STATES) * shared + fit.host * shared) * ranks
 
     @property
     def cost(self) -> Cost:
         """Money for the declared duration."""
         if self._cost is None:
-            self._cost = self.study.till.cost(self.placement, self.weight_bytes)
+            hours = self.timing.hours_to_end if self.demand.trains else None
+            self._cost = self.study.till.cost(self.placement, self.weight_bytes, hours=hours)
         return self._cost
 
     @property
@@ -353,7 +402,8 @@ class Candidate:
         price = till.elsewhere(placement.instance.id, placement.market.value)
         if price.usd_per_hour is None:
             return None
-        cost = till.cost(placement, self.weight_bytes, price)
+        hours = self.timing.hours_to_end if self.demand.trains else None
+        cost = till.cost(placement, self.weight_bytes, price, hours=hours)
         return cost.hourly if cost.total is None else cost.total
 
     def __str__(self) -> str:

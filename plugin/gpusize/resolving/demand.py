@@ -12,6 +12,7 @@ from gpusize.workload import (
     Kind,
     Serving,
     TrafficShape,
+    Training,
     Workload,
 )
 
@@ -56,6 +57,12 @@ class Demand(NamedTuple):
     run_hours: float | None
     runs_per_month: float | None
     assumptions: tuple[Assumption, ...]
+    total_tokens: float | None = None
+    """Tokens of a whole training run; None: not declared, or no training."""
+    trains: bool = False
+    saves_progress: bool = False
+    """Whether checkpoints are declared."""
+    checkpoint_minutes: float | None = None
 
     @property
     def tokens_high(self) -> int:
@@ -100,6 +107,8 @@ class Demand(NamedTuple):
 
 def demand_of(workload: Workload) -> Demand:
     """Read the numbers that constraints and prices need; what was not declared is said."""
+    if isinstance(workload, Training):
+        return _training_demand(workload)
     workload = inference(workload)
     service = workload if isinstance(workload, Serving) else None
     tolerance = workload.interruption_tolerance or type(workload).default_tolerance
@@ -132,6 +141,52 @@ def demand_of(workload: Workload) -> Demand:
         run_hours=getattr(workload, "run_hours", None),
         runs_per_month=getattr(workload, "runs_per_month", None),
         assumptions=assumptions,
+    )
+
+
+UNBOUNDED = 2**20
+"""Copies of a training run where no global batch bounds them."""
+
+
+def _training_demand(workload: Training) -> Demand:
+    length = workload.sequence_length
+    total: float | None = None
+    if workload.tokens is not None:
+        total = float(workload.tokens)
+    elif workload.samples is not None:
+        total = workload.samples * workload.epochs * length
+    copies = UNBOUNDED
+    if workload.global_batch is not None:
+        copies = max(1, workload.global_batch // workload.micro_batch)
+    checkpoints = workload.checkpoints
+    return Demand(
+        kind=workload.kind,
+        engine=workload.trainer.name,
+        offload_gib=0.0,
+        user_facing=False,
+        interruptible=workload.tolerance is not InterruptionTolerance.NONE,
+        concurrency=copies,
+        context_length=length,
+        tokens_declared=True,
+        prompt=length,
+        prompt_high=length,
+        output=0,
+        output_high=0,
+        token_time=None,
+        first_token_time=None,
+        tokens_per_step=1.0,
+        shape=TrafficShape.STEADY,
+        duty=1.0,
+        replicas_min=None,
+        replicas_max=1,
+        months=None,
+        run_hours=workload.run_hours,
+        runs_per_month=workload.runs_per_month,
+        assumptions=(),
+        total_tokens=total,
+        trains=True,
+        saves_progress=checkpoints is not None,
+        checkpoint_minutes=checkpoints.interval_minutes if checkpoints else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusize.interruptions import survives_spot
 from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
 from gpusize.resolving.zones import standard_zones
@@ -77,6 +78,9 @@ def _memory(candidate: Candidate) -> str:
 
 def _speed(candidate: Candidate) -> Iterator[str]:
     demand, timing = candidate.demand, candidate.timing
+    if demand.trains:
+        yield from _training_speed(candidate)
+        return
     pairs = (
         ("per token", timing.token_seconds, timing.token_bound, demand.token_time),
         (
@@ -98,11 +102,32 @@ def _speed(candidate: Candidate) -> Iterator[str]:
         yield text
 
 
+def _training_speed(candidate: Candidate) -> Iterator[str]:
+    timing = candidate.timing
+    if timing.step_seconds is None or timing.tokens_per_second is None:
+        yield "time of a step is not known: " + "; ".join(timing.unknown)
+        return
+    yield (
+        f"about {timing.step_seconds:.2g} s per step (at best {timing.step_bound:.2g} s),"
+        f" {timing.tokens_per_second:.0f} tokens per second"
+    )
+    if timing.hours_to_end is not None and timing.hours_range is not None:
+        low, high = timing.hours_range
+        yield f"about {timing.hours_to_end:.3g} h to the end ({low:.3g} to {high:.3g} h)"
+    yield from timing.unknown
+
+
 def _links(candidate: Candidate) -> Iterator[str]:
     timing, layout = candidate.timing, candidate.placement.layout
     if layout.gpus == 1 or timing.communication_share is None:
         return
-    if layout.tp == layout.pp == layout.ep == 1:
+    if candidate.demand.trains:
+        share = timing.communication_share
+        yield (
+            f"{candidate.fit.sharding} at {layout} over {timing.link}: {share:.0%} of a step is"
+            " spent between GPUs"
+        )
+    elif layout.tp == layout.pp == layout.ep == 1:
         yield f"{layout.dp} independent copies, nothing moves between GPUs"
     else:
         share = timing.communication_share
@@ -144,6 +169,8 @@ def _market(candidate: Candidate) -> str:
         return f"spot: the work may be interrupted{less}"
     if market == "capacity-block":
         return "capacity block: not sold on demand, and a reservation is named"
+    if demand.trains and demand.interruptible and not survives_spot(demand, candidate.settings):
+        return "on-demand: spot interruptions would cost too much without frequent checkpoints"
     if not demand.interruptible:
         return "on-demand: " + ("users wait for it" if demand.user_facing else "not interruptible")
     doubt = study.spot_doubt(placement, candidate.settings.spot_evidence_days)

@@ -19,8 +19,9 @@ from gpusize.constraints import (
 )
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
+from gpusize.interruptions import survives_spot
 from gpusize.memory.result import Verdict
-from gpusize.placement import Layout, Pins, Placement, layouts
+from gpusize.placement import Layout, Pins, Placement, layouts, training_layouts
 from gpusize.resolving.candidate import Candidate, Study, gpu_of
 from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
@@ -201,7 +202,14 @@ class Search:
         key = (instance.gpus or 0, nodes, slow)
         found = self._judged.layouts.get(key)
         if found is None:
-            walk = layouts(max(1, key[0]), nodes, self.study.shape, self.pins, stages_within=slow)
+            shape, gpus = self.study.shape, max(1, key[0])
+            if self.study.demand.trains:
+                pins = self.pins
+                if not self.study.splits_runs:
+                    pins = Pins(pins.tp or 1, pins.pp or 1, pins.dp, pins.ep or 1)
+                walk = training_layouts(gpus, nodes, shape, pins)
+            else:
+                walk = layouts(gpus, nodes, shape, self.pins, stages_within=slow)
             found = self._judged.layouts[key] = tuple(walk)
         return found
 
@@ -307,7 +315,8 @@ def choose_market(study: Study, instance: InstanceType) -> Market:
     workload = study.workload
     if workload.market is not None:
         return workload.market
-    if study.demand.interruptible and worth_spot(study, instance):
+    survives = study.demand.interruptible and survives_spot(study.demand, study.settings)
+    if survives and worth_spot(study, instance):
         return Market.SPOT
     reserved = workload.capacity_reservation is not None
     if reserved and instance.on_demand_statement and "capacity-block" in instance.usage_classes:
@@ -357,10 +366,15 @@ def _layout_rank(candidate: Candidate) -> tuple[Service, Moving, float, Layout]:
     """What layouts of one type are compared by: they cost the same.
 
     Stages inside a node count as worse than any communication that a constraint allows: each token
-    waits for all of them. Over NVLink communication counts by the time it takes alone.
+    waits for all of them. Over NVLink communication counts by the time it takes alone. Layouts of a
+    training run are compared by the time of a step.
     """
     placement = candidate.placement
     timing = candidate.timing
+    if candidate.demand.trains:
+        seconds = timing.step_seconds
+        slowness = inf if seconds is None else seconds
+        return service_of(candidate), (0, 0), slowness, placement.layout
     share = timing.communication_share
     fast = timing.link == NVLINK and share is not None
     moving = (int(placement.layout.pp > placement.nodes), 0 if fast else _share_class(share))
@@ -376,6 +390,9 @@ def _share_class(share: float | None) -> int:
 def service_of(candidate: Candidate) -> Service:
     """How well users are served: no queue for the cache, and latency met, perhaps, or unknown."""
     demand, timing = candidate.demand, candidate.timing
+    if demand.trains:
+        hours = timing.hours_to_end
+        return 0, _late(demand.run_hours if demand.total_tokens else None, hours)
     queues = 0
     if not demand.tokens_declared:
         held = candidate.fit.sequences_at(demand.prompt + demand.output)

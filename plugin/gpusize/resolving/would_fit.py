@@ -11,8 +11,10 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from gpusize.memory.result import Verdict
+from gpusize.names import to_camel
 from gpusize.resolving.candidate import Study
 from gpusize.wording import plan_in_words
+from gpusize.workload import Loss, Method, Optimizer, Recompute
 
 if TYPE_CHECKING:
     from gpusize.resolution import Plan
@@ -40,7 +42,10 @@ TARGETS = frozenset({"latency"})
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
     """Try changes in order; each that gives a plan is one sentence with its price."""
     found = [text for change in LIMITS for text in change(study, tried)]
-    changes = (_formats,) if found else CHANGES
+    if study.demand.trains:
+        changes = () if found else TRAINING_CHANGES
+    else:
+        changes = (_formats,) if found else CHANGES
     return (*found, *(text for change in changes for text in change(study, tried)))
 
 
@@ -166,6 +171,30 @@ CHANGES: tuple[Change, ...] = (
     _nodes,
     _regions,
 )
+
+
+def _declared(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    """Ways to train with less memory, each alone; the first that has a plan."""
+    for key, value in SMALLER_TRAINING:
+        current = getattr(study.workload, key, None)
+        is_odd = value is Optimizer.PAGED_ADAMW_8BIT and study.splits_runs
+        if current is None or current is value or is_odd:
+            continue
+        plan = _plan(study, **{key: value})
+        if plan:
+            yield f"{to_camel(key)} {value.value}: {plan_in_words(plan)}"
+            return
+
+
+SMALLER_TRAINING: tuple[tuple[str, Any], ...] = (
+    ("recompute", Recompute.FULL),
+    ("loss", Loss.FUSED),
+    ("optimizer", Optimizer.PAGED_ADAMW_8BIT),
+    ("method", Method.LORA),
+    ("method", Method.QLORA),
+)
+"""What costs least to change comes first."""
+TRAINING_CHANGES: tuple[Change, ...] = (_declared, _nodes, _regions)
 
 
 def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:

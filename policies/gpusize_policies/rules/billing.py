@@ -28,6 +28,44 @@ def spot_for_user_facing(case: Case) -> Iterator[Remark]:
 
 
 @rule(
+    "GPU502",
+    "spot-without-checkpoint",
+    Severity.ERROR,
+    since="0.1",
+    parameters=("spotReclaimsPerDay",),
+)
+def spot_without_checkpoint(case: Case) -> Iterator[Remark]:
+    """A training run on spot capacity keeps no checkpoints.
+
+    Why: AWS takes spot instances back with two minutes of notice, and the run begins again. A run
+        that is longer than the time between interruptions may never end.
+    Fix: declare `checkpoints` (and write them), or `market: on-demand`.
+    Limits: runs of an hour and less pass; AWS publishes no rate of interruptions by type, so the
+        rate is a setting and said to be assumed.
+    Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html
+    """
+    return plain(case, "spot-without-checkpoint")
+
+
+@rule(
+    "GPU503",
+    "checkpoint-interval-too-long",
+    Severity.WARN,
+    since="0.1",
+    parameters=("maxCheckpointLoss", "spotReclaimsPerDay"),
+)
+def checkpoint_interval_too_long(case: Case) -> Iterator[Remark]:
+    """Checkpoints on spot capacity are so rare that interruptions cost too much of the run.
+
+    Why: each interruption throws the run back by half an interval on average.
+    Fix: lower `checkpoints.intervalMinutes` to the number in the finding.
+    Limits: the rate of interruptions is a setting and said to be assumed.
+    Sources: https://doi.org/10.1145/361147.361115 (Young 1974)
+    """
+    return plain(case, "checkpoint-interval-too-long")
+
+
+@rule(
     "GPU506",
     "on-demand-for-fault-tolerant-batch",
     Severity.WARN,

@@ -153,6 +153,57 @@ def context_beyond_model_limit(case: Case) -> Iterator[Remark]:
     return plain(case, "context-beyond-model-limit")
 
 
+@rule(
+    "GPU108", "training-states-exceed-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE
+)
+def training_states_exceed_vram(case: Case) -> Iterator[Remark]:
+    """Weights, gradients and optimizer states of one GPU are larger than its memory.
+
+    Why: AdamW keeps 8 to 18 bytes for each trained parameter. Without shards each GPU keeps all of
+        them, and the run stops at the first step of the optimizer.
+    Fix: shard over more GPUs (`sharding: fsdp` or `zero-3`), take `optimizer: paged-adamw-8bit`,
+        train an adapter (`method: lora`), or take the placement that the finding names.
+    Limits: what a trainer keeps for a parameter is a row of the trainers table; states that are
+        offloaded are taken off.
+    Sources: https://huggingface.co/docs/transformers/model_memory_anatomy,
+        https://deepspeed.readthedocs.io/en/latest/memory.html
+    """
+    return wrapped(case, "training-states-exceed-vram")
+
+
+@rule(
+    "GPU109",
+    "training-activations-exceed-vram",
+    Severity.ERROR,
+    since="0.1",
+    waivable=Waivable.EVIDENCE,
+)
+def training_activations_exceed_vram(case: Case) -> Iterator[Remark]:
+    """The states of the optimizer fit, a micro batch beside them does not.
+
+    Why: activations grow with micro batch and sequence, and the logits of a large vocabulary take
+        as much as many layers. It is the usual way for a run to stop, often at its longest batch.
+    Fix: lower `microBatch` or `sequenceLength` to the number in the finding, set `recompute: full`,
+        or take a loss that never holds all logits (`loss: fused`).
+    Limits: silent where GPU108 fires; the states come first.
+    Sources: https://arxiv.org/abs/2205.05198 (activations and their recomputation)
+    """
+    return wrapped(case, "training-activations-exceed-vram")
+
+
+@rule("GPU110", "lora-base-exceeds-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def lora_base_exceeds_vram(case: Case) -> Iterator[Remark]:
+    """Frozen weights, adapter and a micro batch are larger than the memory of one GPU.
+
+    Why: an adapter is small, the weights below it are not: 16-bit weights take 2 bytes for each
+        parameter, 4-bit weights 0.6, for embeddings and head stay 16-bit.
+    Fix: `method: qlora`, a smaller `microBatch` or `recompute: full`, or the placement that the
+        finding names.
+    Sources: https://arxiv.org/abs/2305.14314 (QLoRA)
+    """
+    return wrapped(case, "lora-base-exceeds-vram")
+
+
 @rule("GPU113", "estimate-not-supported", Severity.ADVICE, since="0.1", waivable=Waivable.NO)
 def estimate_not_supported(case: Case) -> Iterator[Remark]:
     """The memory of this model or engine cannot be computed, so nothing was checked.

@@ -41,6 +41,24 @@ def tp_over_pcie(case: Case) -> Iterator[Remark]:
     return wrapped(case, "tp-over-pcie")
 
 
+@rule(
+    "GPU306", "nvlink-required", Severity.WARN, since="0.1", parameters=("maxCommunicationShare",)
+)
+def nvlink_required(case: Case) -> Iterator[Remark]:
+    """A training run spends too much of each step moving weights and gradients without NVLink.
+
+    Why: copies that share weights gather all of them twice in each micro batch. Over PCIe, or
+        through the host where GPUs cannot reach each other, that takes longer than computing.
+    Fix: train an adapter, accumulate more micro batches where each GPU holds a whole copy
+        (`sharding: ddp` with a larger `globalBatch`), or take an NVLink node.
+    Limits: computed from the bytes moved, the link of the instance type and the step time, never
+        from the name of a family; adapters over PCIe pass. Nothing is taken to be hidden behind
+        computing.
+    Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
+    """
+    return wrapped(case, "nvlink-required")
+
+
 @rule("GPU307", "idle-gpus-on-node", Severity.WARN, since="0.1")
 def idle_gpus_on_node(case: Case) -> Iterator[Remark]:
     """The instance has more GPUs than the layout uses.

@@ -21,7 +21,7 @@ GATED_COPIES = 4
 PLAIN_COPIES = 2
 """Copies of a plain MLP's width: before and after the activation."""
 CHUNKED_SHARE = 0.25
-"""Part of a plain loss that a chunked one holds: 3 of 12 bytes (memory of published recipes)."""
+"""Part of a plain loss that a chunked one holds: 3 of 12 bytes; set on few runs."""
 FUSED_SHARE = 0.02
 """Part that a fused loss holds: one block of the vocabulary."""
 LOSS_SHARES = {"plain": 1.0, "chunked": CHUNKED_SHARE, "fused": FUSED_SHARE}
@@ -40,10 +40,15 @@ class Step(NamedTuple):
     logits: float
 
     def bytes_for(self, tokens: int, sequences: int = 1) -> int:
-        """Bytes of a micro batch: what is kept, and the larger of the layer at hand and the loss."""
+        """Bytes of a micro batch: what is kept, and the layer at hand or the loss."""
         kept = self.kept + self.kept_scores * tokens
         layer = self.layer + self.layer_scores * tokens
         return round((kept + max(layer, self.logits)) * tokens * sequences)
+
+    def logits_for(self, tokens: int, sequences: int) -> int:
+        """Of these bytes, what the loss holds; 0 where the layer at hand holds more."""
+        layer = self.layer + self.layer_scores * tokens
+        return round(self.logits * tokens * sequences) if self.logits > layer else 0
 
     def sequences_in(self, pool: int, tokens: int) -> float:
         """Sequences of a micro batch that so many bytes hold."""
@@ -80,7 +85,7 @@ def step_of(
     border = NUMBER * architecture.hidden / share.tp
     by_recompute = {
         "none": (layer, scores),
-        "selective": (border + layer * row.selective_share, 0.0),
+        "selective": (min(layer, border + layer * row.selective_share), 0.0),
         "full": (border, 0.0),
     }
     kept, kept_scores = by_recompute[workload.recompute.value]
@@ -89,13 +94,14 @@ def step_of(
     if share.last:
         rows = padded_vocabulary(architecture.vocab, share.tp) / share.tp
         logits = rows * row.loss_bytes * LOSS_SHARES[workload.loss.value]
-    is_whole = workload.recompute.value == "none"
+    again = {"none": 0.0, "selective": 1 - row.selective_share, "full": 1.0}
+    repeated = again[workload.recompute.value]
     walked = _walked(architecture) / share.tp
     return Step(
         kept * many,
         kept_scores * many,
-        walked if is_whole else walked + layer,
-        0.0 if is_whole else scores,
+        walked + layer * repeated,
+        scores if repeated else 0.0,
         logits,
     )
 

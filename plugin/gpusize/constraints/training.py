@@ -1,0 +1,241 @@
+"""Does a training run fit its GPUs, its links and the way its capacity is bought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize.constraints.reason import Number, Reason, Weight
+from gpusize.interruptions import (
+    SHORT_RUN_HOURS,
+    best_interval,
+    hours_between,
+    longest_interval,
+    lost_share,
+)
+from gpusize.memory.result import Fit, Term, Verdict
+from gpusize.training_time import ADAPTED
+from gpusize_catalog.units import GB, GIB, gib
+
+if TYPE_CHECKING:
+    from gpusize.resolving.candidate import Candidate
+
+PERCENT = 100
+STATES = (Term.WEIGHTS, Term.GRADIENTS, Term.OPTIMIZER_STATES)
+GIGABITS = 1e9 / 8
+"""Bytes per second of one Gbps."""
+NVLINK = "NVLink"
+
+
+def training_states_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
+    """What is kept from step to step is larger than the memory of one GPU."""
+    fit = candidate.fit
+    kept = _kept(fit)
+    if not _fails(candidate) or _is_adapted(candidate) or kept <= (fit.budget or 0):
+        return
+    terms = ", ".join(f"{term.value} {gib(fit.term(term))}" for term in STATES)
+    yield Reason(
+        "training-states-exceed-vram",
+        Weight.ERROR,
+        f"weights, gradients and optimizer states take {gib(kept)} per GPU at {_layout(candidate)}"
+        f" ({terms}), {candidate} has {gib(fit.budget or 0)}",
+        "sharding fsdp over more GPUs, optimizer paged-adamw-8bit, or method lora",
+        {"statesGib": _gib(kept), **_numbers(candidate)},
+    )
+
+
+def training_activations_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
+    """The states fit, and a micro batch does not beside them."""
+    fit = candidate.fit
+    if not _fails(candidate) or _is_adapted(candidate) or _kept(fit) > (fit.budget or 0):
+        return
+    yield Reason(
+        "training-activations-exceed-vram",
+        Weight.ERROR,
+        _need(candidate),
+        _smaller_batch(candidate),
+        {"needGib": _gib(fit.need or 0), **_numbers(candidate)},
+    )
+
+
+def lora_base_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
+    """Frozen weights, adapter and a micro batch are larger than the memory of one GPU."""
+    fit = candidate.fit
+    if not _fails(candidate) or not _is_adapted(candidate):
+        return
+    fix = _smaller_batch(candidate)
+    if fit.term(Term.WEIGHTS) > (fit.budget or 0):
+        fix = "method qlora, a smaller model, or sharding fsdp over more GPUs"
+    yield Reason(
+        "lora-base-exceeds-vram",
+        Weight.ERROR,
+        _need(candidate),
+        fix,
+        {
+            "needGib": _gib(fit.need or 0),
+            "weightsGib": _gib(fit.term(Term.WEIGHTS)),
+            **_numbers(candidate),
+        },
+    )
+
+
+def offload_exceeds_host(candidate: Candidate) -> Iterator[Reason]:
+    """What the ranks of a node offload is larger than the memory of the host."""
+    instance, fit = candidate.instance, candidate.fit
+    if not fit.host or instance.memory_bytes is None:
+        return
+    placement = candidate.placement
+    ranks = -(-placement.layout.gpus // placement.nodes)
+    if fit.host * ranks <= instance.memory_bytes:
+        return
+    yield Reason(
+        "offload-exceeds-host",
+        Weight.ERROR,
+        f"{ranks} ranks offload {gib(fit.host * ranks)}, {instance.id} has"
+        f" {gib(instance.memory_bytes)} of host memory",
+        "a larger size of the same GPU, or more nodes",
+        {"hostGib": _gib(fit.host * ranks), "instanceType": instance.id},
+    )
+
+
+def nvlink_required(candidate: Candidate) -> Iterator[Reason]:
+    """Gradients and weights move for too much of a step over a link without NVLink."""
+    timing = candidate.timing
+    share = timing.communication_share
+    if not candidate.demand.trains or not timing.link or timing.link == NVLINK or share is None:
+        return
+    limit = candidate.settings.max_communication_share
+    if share <= limit:
+        return
+    bandwidth = timing.link_bandwidth or 0.0
+    yield Reason(
+        "nvlink-required",
+        Weight.WARN,
+        f"{share:.0%} of a step goes into moving weights and gradients over {timing.link}"
+        f" ({bandwidth / GB:.0f} GB/s) with {candidate.fit.sharding} at"
+        f" {candidate.placement.layout} on {candidate}, limit {limit:.0%}",
+        "a larger global batch where ddp holds it, method lora, or an NVLink node",
+        {
+            "communicationPercent": round(share * PERCENT, 1),
+            "linkGBps": round(bandwidth / GB, 1),
+            "instanceType": candidate.instance.id,
+        },
+    )
+
+
+def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
+    """An interruption of spot capacity throws a training run back to its start."""
+    demand = candidate.demand
+    if not demand.trains or candidate.placement.market.value != "spot" or demand.saves_progress:
+        return
+    hours = _hours(candidate)
+    if hours is not None and hours <= SHORT_RUN_HOURS:
+        return
+    long = "a run of unknown length" if hours is None else f"a run of {hours:.3g} h"
+    between = hours_between(candidate.settings)
+    numbers: dict[str, Number] = {"hoursBetweenInterruptions": round(between, 1)}
+    if hours is not None:
+        numbers["runHours"] = round(hours, 1)
+    yield Reason(
+        "spot-without-checkpoint",
+        Weight.ERROR,
+        f"{long} on spot {candidate.instance.id} keeps no checkpoints: each interruption (one in"
+        f" {between:.3g} h is assumed) throws it back to the start",
+        "checkpoints: {intervalMinutes: 30}, or market: on-demand",
+        numbers,
+    )
+
+
+def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
+    """Interruptions of spot capacity cost too much of a run for its checkpoints are rare."""
+    demand, settings = candidate.demand, candidate.settings
+    minutes = demand.checkpoint_minutes
+    if not demand.trains or candidate.placement.market.value != "spot" or minutes is None:
+        return
+    lost = lost_share(minutes, settings)
+    if lost <= settings.max_checkpoint_loss:
+        return
+    fewest = longest_interval(settings)
+    write = _write_seconds(candidate)
+    best = "" if write is None else f", best about {max(1, best_interval(write, settings)):.0f}"
+    yield Reason(
+        "checkpoint-interval-too-long",
+        Weight.WARN,
+        f"with a checkpoint every {minutes:g} minutes {lost:.0%} of the run is computed again (one"
+        f" interruption in {hours_between(settings):.3g} h is assumed), limit"
+        f" {settings.max_checkpoint_loss:.0%}",
+        f"intervalMinutes of at most {fewest:.0f}{best}",
+        {"lostPercent": round(lost * PERCENT, 1), "longestIntervalMinutes": round(fewest)},
+    )
+
+
+def _hours(candidate: Candidate) -> float | None:
+    return candidate.timing.hours_to_end or candidate.demand.run_hours
+
+
+def _write_seconds(candidate: Candidate) -> float | None:
+    """Seconds to send the states of one node over its network, at its peak."""
+    gbps = candidate.instance.network_baseline_gbps or candidate.instance.network_gbps
+    if not gbps or candidate.fit.need is None:
+        return None
+    size = _kept(candidate.fit) * (candidate.instance.gpus or 1)
+    return size / (gbps * GIGABITS)
+
+
+def _fails(candidate: Candidate) -> bool:
+    return candidate.demand.trains and candidate.fit.verdict is Verdict.DOES_NOT_FIT
+
+
+def _is_adapted(candidate: Candidate) -> bool:
+    method = getattr(candidate.workload, "method", None)
+    return method is not None and method.value in ADAPTED
+
+
+def _kept(fit: Fit) -> int:
+    return sum(fit.term(term) for term in STATES)
+
+
+def _need(candidate: Candidate) -> str:
+    fit = candidate.fit
+    largest = sorted(fit.terms, key=lambda item: -item[1])[:3]
+    terms = ", ".join(f"{term.value} {gib(size)}" for term, size in largest)
+    return (
+        f"micro batches of {_batch(candidate)} x {fit.context_length} tokens need"
+        f" {gib(fit.need or 0)} per GPU at {_layout(candidate)} ({terms}), {candidate} has"
+        f" {gib(fit.budget or 0)}"
+    )
+
+
+def _smaller_batch(candidate: Candidate) -> str:
+    """The largest micro batch that fits, else the longest sequence, else other ways."""
+    fit = candidate.fit
+    held = int(fit.sequences or 0)
+    if 0 < held < _batch(candidate):
+        return f"microBatch {held}"
+    longest = fit.longest_context or 0
+    if fit.term(Term.OPTIMIZER_STEP):
+        return "an optimizer with smaller states, sharding over more GPUs, or method lora"
+    others = "recompute full, loss fused, or more GPUs"
+    return f"sequenceLength {longest}, {others}" if longest else others
+
+
+def _batch(candidate: Candidate) -> int:
+    batch: int = candidate.workload.micro_batch  # type: ignore[attr-defined]
+    return batch
+
+
+def _layout(candidate: Candidate) -> str:
+    sharding = candidate.fit.sharding
+    return f"{candidate.placement.layout}{'' if sharding in ('', 'none') else f' with {sharding}'}"
+
+
+def _numbers(candidate: Candidate) -> dict[str, Number]:
+    return {
+        "budgetGib": _gib(candidate.fit.budget or 0),
+        "instanceType": candidate.instance.id,
+        "gpu": candidate.gpu.id,
+    }
+
+
+def _gib(size: int) -> float:
+    return round(size / GIB, 2)

@@ -1,0 +1,284 @@
+"""Training memory against arithmetic done by hand and against published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.measured.score import percentile
+from bench.measured.training_cases import read_all
+from bench.measured.training_score import Score, data, report, score
+from gpusize.architecture import architecture_of
+from gpusize.memory.fit import fit
+from gpusize.memory.result import Term, Verdict
+from gpusize.memory.training import activations, parts, recipe
+from gpusize.memory.weights import Stage
+from gpusize.placement import Layout, Placement
+from gpusize.workload import AdapterTargets, Market, parse_workload
+
+CASES = Path(__file__).parents[4] / "shared" / "cases" / "training.jsonl"
+LLAMA = "meta-llama/Llama-3.1-8B"
+GIB = 2**30
+
+
+def run(catalog, instance_type="p4d.24xlarge", layout=None, nodes=1, **more):
+    raw = {
+        "kind": "fine-tuning",
+        "method": "full",
+        "model": LLAMA,
+        "region": "us-east-1",
+        "sequenceLength": 2048,
+        "weightsFormat": "bf16",
+        **more,
+    }
+    if raw["kind"] == "pre-training":
+        del raw["method"]
+    if raw.get("method") == "qlora":
+        raw["weightsFormat"] = "nf4"
+    instance = catalog.instance(instance_type)
+    gpu = catalog.gpu(instance.gpu_id)
+    where = Layout(**(layout or {}))
+    placement = Placement(instance, gpu, nodes, where, "us-east-1", Market.ON_DEMAND)
+    return fit(parse_workload(raw), placement, catalog)
+
+
+def bytes_per_param(catalog, found, model=LLAMA):
+    kept = (Term.WEIGHTS, Term.GRADIENTS, Term.OPTIMIZER_STATES)
+    total = architecture_of(model, catalog).total_params
+    return sum(found.term(term) for term in kept) / total
+
+
+@pytest.mark.parametrize(
+    ("trainer", "mode", "copies", "expected"),
+    [
+        ("hf", None, 1, 8),
+        ("hf", "zero-1", 4, 2 + 2 + 12 / 4),
+        ("hf", "zero-2", 4, 2 + (2 + 12) / 4),
+        ("hf", "zero-3", 4, 16 / 4),
+        ("torchtitan", "fsdp", 8, 16 / 8),
+        ("megatron", "zero-1", 8, 6 + 12 / 8),
+    ],
+)
+def test_bytes_of_a_trained_parameter(catalog, trainer, mode, copies, expected):
+    """DeepSpeed's memory page and Megatron's theoretical_memory_usage.py."""
+    sharding = {"sharding": mode} if mode else {}
+    found = run(catalog, layout={"dp": copies}, trainer=trainer, **sharding)
+    assert bytes_per_param(catalog, found) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "moments"),
+    [("adamw", 4), ("adamw-8bit", 2.03), ("paged-adamw-8bit", 0), ("muon", 2), ("sgd", 0)],
+)
+def test_moments_of_optimizers(catalog, optimizer, moments):
+    found = run(catalog, optimizer=optimizer)
+    total = architecture_of(LLAMA, catalog).total_params
+    assert found.term(Term.OPTIMIZER_STATES) / total == pytest.approx(moments, abs=0.01)
+
+
+def test_paged_moments_lie_in_the_host(catalog):
+    found = run(catalog, optimizer="paged-adamw-8bit")
+    total = architecture_of(LLAMA, catalog).total_params
+    assert found.host / total == pytest.approx(2.03, abs=0.01)
+
+
+def test_declared_precisions_win(catalog):
+    found = run(catalog, masterWeights=True, gradientPrecision="fp32", optimizerPrecision="fp32")
+    assert bytes_per_param(catalog, found) == pytest.approx(2 + 4 + 4 + 8, rel=1e-3)
+    made = parse_workload(
+        {
+            "kind": "pre-training",
+            "model": LLAMA,
+            "region": "us-east-1",
+            "sequenceLength": 8,
+            "masterWeights": False,
+        }
+    )
+    row = catalog.trainers("megatron")[0]
+    assert recipe.recipe_of(made, row, "zero-1").master == 0
+
+
+def test_parameters_of_an_adapter(catalog):
+    """Rank times inputs and outputs of each projection, by hand for 32 layers."""
+    architecture = architecture_of(LLAMA, catalog)
+    assert parts.adapter_params(architecture, 16, AdapterTargets.ALL_LINEAR, 1) == 41_943_040
+    assert parts.adapter_params(architecture, 8, AdapterTargets.QUERY_VALUE, 1) == 3_407_872
+    assert parts.adapter_params(architecture, 16, AdapterTargets.ATTENTION, 1) == 13_631_488
+
+
+def test_adapter_weights_cost_sixteen_bytes_with_peft(catalog):
+    found = run(catalog, method="lora")
+    wide = architecture_of(LLAMA, catalog).total_params * 2
+    kept = (Term.WEIGHTS, Term.GRADIENTS, Term.OPTIMIZER_STATES)
+    own = sum(found.term(term) for term in kept) - wide
+    assert own == pytest.approx(41_943_040 * 16, rel=1e-3)
+
+
+def test_qlora_of_8b_fits_a_24_gb_gpu_and_full_training_does_not(catalog):
+    assert run(catalog, "g6.xlarge", method="qlora", recompute="full").verdict is Verdict.FITS
+    assert run(catalog, "g6.xlarge", recompute="full").verdict is Verdict.DOES_NOT_FIT
+
+
+def test_trained_ends_are_counted_beside_the_adapter(catalog):
+    plain = run(catalog, method="lora")
+    ends = run(catalog, method="lora", adapter={"trainEmbeddings": True})
+    table = 2 * 128256 * 4096
+    assert ends.term(Term.WEIGHTS) - plain.term(Term.WEIGHTS) == pytest.approx(2 * table, rel=1e-6)
+
+
+def test_eager_attention_keeps_its_scores(catalog):
+    """8 bytes for each score: 32 layers of 32 heads, 2048 x 2048."""
+    flash = run(catalog, loss="fused", method="lora")
+    eager = run(catalog, attention="eager", loss="fused", method="lora")
+    scores = 8 * 32 * 32 * 2048**2
+    more = eager.term(Term.ACTIVATIONS) - flash.term(Term.ACTIVATIONS)
+    assert more == pytest.approx(scores, rel=1e-3)
+
+
+def test_logits_of_a_plain_loss(catalog):
+    found = run(catalog, method="lora", recompute="full")
+    assert found.term(Term.LOGITS) == pytest.approx(2048 * 128256 * 10, rel=0.01)
+    chunked = run(catalog, method="lora", recompute="full", loss="chunked")
+    assert (chunked.need or 0) < (found.need or 0)
+
+
+def test_layers_of_a_published_model(catalog):
+    """28 values of 2 bytes per hidden width and layer of Llama-3-8B (stas00/ml-engineering)."""
+    workload = parse_workload(
+        {
+            "kind": "fine-tuning",
+            "method": "full",
+            "model": LLAMA,
+            "region": "us-east-1",
+            "sequenceLength": 1024,
+        }
+    )
+    architecture = architecture_of(LLAMA, catalog)
+    share = activations.Share(1, 1, 1, last=False)
+    row = catalog.trainers("hf")[0]
+    step = activations.step_of(workload, architecture, row, share, frozen=False)
+    assert step.kept / 4096 / 2 == pytest.approx(28, rel=0.05)
+
+
+def test_frozen_layers_keep_less(catalog):
+    some = run(catalog, method="lora", adapter={"targets": "query-value"}, loss="fused")
+    every = run(catalog, method="lora", loss="fused")
+    assert some.term(Term.ACTIVATIONS) < every.term(Term.ACTIVATIONS)
+
+
+def test_stages_keep_micro_batches_in_flight(catalog):
+    model = {"trainer": "megatron", "recompute": "none", "loss": "fused"}
+    deep = run(catalog, layout={"pp": 8}, globalBatch=64, **model)
+    starved = run(catalog, layout={"pp": 8}, globalBatch=1, **model)
+    assert deep.term(Term.ACTIVATIONS) > 4 * starved.term(Term.ACTIVATIONS)
+
+
+def test_experts_are_spread_and_have_fewer_copies(catalog):
+    architecture = architecture_of("Qwen/Qwen3-30B-A3B", catalog)
+    whole = parts.of_rank(architecture, Layout(dp=8), Stage(48, True, True))
+    cut = parts.of_rank(architecture, Layout(dp=8, ep=8), Stage(48, True, True))
+    assert cut.expert == pytest.approx(whole.expert / 8)
+    assert cut.linear == whole.linear
+    run_ = {"model": "Qwen/Qwen3-30B-A3B", "trainer": "megatron", "sharding": "zero-1"}
+    alone = run(catalog, layout={"dp": 8}, **run_)
+    spread = run(catalog, layout={"dp": 8, "ep": 8}, **run_)
+    assert spread.term(Term.OPTIMIZER_STATES) == pytest.approx(
+        alone.term(Term.OPTIMIZER_STATES), rel=1e-6
+    )
+    assert spread.term(Term.WEIGHTS) < alone.term(Term.WEIGHTS) / 4
+
+
+def test_the_mode_of_sharding_is_chosen_and_said(catalog):
+    lora = run(catalog, layout={"dp": 8}, method="lora", recompute="full")
+    full = run(catalog, layout={"dp": 8}, recompute="full")
+    assert (lora.sharding, full.sharding) == ("ddp", "fsdp")
+    assert "sharding.mode" in {item.field for item in full.assumptions}
+    assert run(catalog, layout={"dp": 8}, sharding="zero-3").sharding == "zero-3"
+    assert run(catalog, layout={"dp": 8}, trainer="megatron").sharding == "zero-1"
+
+
+def test_between_stages_fsdp_keeps_weights_gathered(catalog):
+    run_ = {"trainer": "torchtitan", "recompute": "full", "kind": "pre-training"}
+    found = run(catalog, layout={"pp": 2, "dp": 4}, **run_)
+    half = architecture_of(LLAMA, catalog).total_params / 2
+    assert found.term(Term.GATHERED) == pytest.approx(half * 6, rel=0.2)
+
+
+def test_frozen_weights_are_whole_while_they_load(catalog):
+    """litgpt on two GPUs held as much as on one: 7B took 20.7 GiB each."""
+    found = run(
+        catalog,
+        layout={"dp": 2},
+        method="lora",
+        trainer="litgpt",
+        sharding="fsdp",
+        recompute="full",
+        loss="fused",
+    )
+    weights = architecture_of(LLAMA, catalog).total_params * 2
+    seen = sum(size for term, size in found.terms if term is not Term.RUNTIME_OVERHEAD)
+    assert seen > 1.5 * weights
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"weightsFormat": "awq"}, "cannot be trained"),
+        ({"trainer": "hf@0.0.1"}, None),
+        ({"layout": {"tp": 2}}, "copies alone"),
+        ({"layout": {"pp": 64}, "trainer": "megatron"}, "more than the model has layers"),
+        ({"model": "google-t5/t5-small"}, None),
+    ],
+)
+def test_what_is_not_known_is_said(catalog, more, reason):
+    if more.get("model") and catalog.find_model(more["model"]) is None:
+        pytest.skip("no facts for the model")
+    found = run(catalog, **more)
+    if reason is not None:
+        assert found.verdict is Verdict.UNKNOWN
+        assert reason in found.reasons[0]
+
+
+def test_qlora_of_wide_weights_is_unknown(catalog):
+    raw = {
+        "kind": "fine-tuning",
+        "method": "qlora",
+        "model": LLAMA,
+        "region": "us-east-1",
+        "sequenceLength": 512,
+        "weightsFormat": "bf16",
+    }
+    instance = catalog.instance("g6.xlarge")
+    gpu = catalog.gpu(instance.gpu_id)
+    placement = Placement(instance, gpu, 1, Layout(), "us-east-1", Market.ON_DEMAND)
+    found = fit(parse_workload(raw), placement, catalog)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "quantized" in found.reasons[0]
+
+
+@pytest.fixture(scope="module")
+def result(catalog) -> Score:
+    if not CASES.is_file():
+        pytest.skip("the measured cases are not beside the repository")
+    rows, skipped = read_all(CASES, catalog)
+    return score(rows, catalog, skipped)
+
+
+def test_measured_peaks_of_dense_models(result):
+    group = data(result)["groups"]["training.dense"]
+    assert group["covered"] >= 0.95 * group["n"] > 90
+    assert group["median"] <= 0.10
+    assert group["within20"] >= 0.80
+
+
+def test_measured_peaks_of_other_models(result):
+    errors = [abs(miss.error) for miss in result.groups["other"]]
+    assert percentile(errors, 0.5) <= 0.20
+
+
+def test_measured_verdicts(result):
+    found = data(result)["fit"]["training"]
+    assert found["caught"] >= 0.9 * found["oomRows"]
+    assert found["falseAlarms"] <= 0.05 * found["ranRows"]
+    assert "training.dense" in report(result, 3)
