@@ -76,6 +76,7 @@ LAYOUT: dict[str, Constraint] = {
     "estimate-not-supported": memory.estimate_not_supported,
     "weights-exceed-vram": memory.weights_exceed_vram,
     "kv-cache-exceeds-vram": memory.kv_cache_exceeds_vram,
+    "pipeline-exceeds-vram": memory.pipeline_exceeds_vram,
     "no-memory-headroom": memory.no_memory_headroom,
     "concurrency-exceeds-kv": memory.concurrency_exceeds_kv,
     "context-bound-concurrency": memory.context_bound_concurrency,

@@ -94,7 +94,7 @@ def format_refused(candidate: Candidate) -> Iterator[Reason]:
 
 def fp8_kv_unsupported(candidate: Candidate) -> Iterator[Reason]:
     """The engine keeps no KV cache in that format on that GPU."""
-    form = candidate.workload.kv_cache_format  # type: ignore[attr-defined]
+    form = getattr(candidate.workload, "kv_cache_format", "auto")
     row = KV_FAMILIES.get(form, f"kv:{form}")
     if not candidate.gpu.cuda or candidate.study.support(candidate.gpu, row) != REFUSED:
         return

@@ -6,7 +6,7 @@ in a module of its own. A kind without one is `unknown`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusize.memory.result import Assumption, Fit, Verdict, unknown
 from gpusize.memory.runtime import Device
@@ -47,6 +47,16 @@ SIZERS: dict[str, Callable[..., Sizer]] = {
 """By kind of work."""
 
 
+def _diffusion(workload: Any, architecture: Architecture, catalog: Catalog) -> Sizer:
+    from gpusize.memory.diffusion.sizer import Diffusion
+
+    return Diffusion(workload, architecture, catalog)
+
+
+PICTURES: dict[str, Callable[..., Sizer]] = {"image": _diffusion, "video": _diffusion}
+"""By modality, where that decides more than the kind: pipelines."""
+
+
 def fit(
     workload: Workload,
     placement: Placement,
@@ -55,9 +65,9 @@ def fit(
 ) -> Fit:
     """Memory of the worst GPU of a placement; resolves the architecture where none is given."""
     if architecture is None:
-        from gpusize.architecture import architecture_of
+        from gpusize.architecture import architecture_for
 
-        architecture = architecture_of(workload.model, catalog)
+        architecture = architecture_for(workload, catalog)
     return Sizing(workload, architecture, catalog).fit(placement)
 
 
@@ -70,7 +80,7 @@ class Sizing:
         """Choose the sizer of the kind of work."""
         self.kind: str = workload.kind.value
         self.context_length: int = getattr(workload, "context_length", 0)
-        sizer = SIZERS.get(self.kind)
+        sizer = PICTURES.get(workload.modality.value) or SIZERS.get(self.kind)
         self.sizer: Sizer | None = sizer(workload, architecture, catalog) if sizer else None
         self._fits: dict[tuple[object, ...], Fit] = {}
 

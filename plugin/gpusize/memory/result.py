@@ -53,6 +53,20 @@ class Assumption(NamedTuple):
     why: str
 
 
+class Picture(NamedTuple):
+    """What a fit says of a pipeline that makes pictures."""
+
+    stage: str
+    """The stage that needs most: load, encode text, denoise or decode."""
+    largest_batch: int
+    """Samples of the declared size that one GPU makes at once; 0 where not one."""
+    largest_width: int
+    """Sides of the largest picture of the declared shape at the declared batch; 0 where none."""
+    largest_height: int
+    stored: int
+    """Bytes of the weights as they are downloaded."""
+
+
 class Fit(NamedTuple):
     """Memory of the worst GPU of a placement against its budget.
 
@@ -78,6 +92,8 @@ class Fit(NamedTuple):
     assumptions: tuple[Assumption, ...]
     constants: tuple[str, ...]
     """Which rows of the engines table were used, as `engine version-range`."""
+    picture: Picture | None = None
+    """Of pipelines that make pictures: what has no sequences."""
 
     @property
     def margin(self) -> int | None:

@@ -6,7 +6,7 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.architecture import architecture_of
+from gpusize.architecture import architecture_for
 from gpusize.memory.fit import Sizing
 from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
@@ -93,16 +93,24 @@ class Study:
         self.catalog = catalog
         self.today = today
         self.settings = settings
-        self.architecture = architecture or architecture_of(workload.model, catalog, base_dir)
+        self.architecture = architecture or architecture_for(workload, catalog, base_dir)
         self.demand: Demand = demand_of(workload)
         self.sizing = Sizing(workload, self.architecture, catalog)
-        self.resolved: Resolved = resolve_setup(inference(workload), self.architecture, catalog)
+        self.resolved = self._resolved()
         self.setup = self.resolved.setup
         self.till = Till(catalog, workload.region, self.demand, workload.storage, today)
         self.judged = Judged()
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
         self._timings: dict[Silicon, Timing] = {}
+
+    def _resolved(self) -> Resolved:
+        """Engine and formats; a pipeline has no engine of the catalog, its sizer knows the rest."""
+        if self.architecture.pipeline is not None:
+            sizer = self.sizing.sizer
+            assert sizer is not None
+            return Resolved(None, sizer.problems, sizer.assumptions, sizer.constants)
+        return resolve_setup(inference(self.workload), self.architecture, self.catalog)
 
     def opened(self) -> Study:
         """The same work on any instance type; itself where none is pinned."""
@@ -142,6 +150,9 @@ class Study:
     @property
     def format(self) -> str:
         """The format of the weights, '' where it is not known."""
+        if self.architecture.pipeline is not None:
+            declared = self.workload.weights_format
+            return "" if declared == "auto" else declared
         return self.setup.form.id if self.setup else ""
 
     @property
@@ -335,7 +346,9 @@ class Candidate:
 
     @property
     def weight_bytes(self) -> int:
-        """One copy of the weights, all ranks together."""
+        """One copy of the weights, all ranks together; of a pipeline, as downloaded."""
+        if self.fit.picture is not None:
+            return self.fit.picture.stored
         layout = self.placement.layout
         return self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp
 

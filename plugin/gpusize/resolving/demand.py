@@ -7,9 +7,11 @@ from typing import NamedTuple
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
     Engine,
+    Generation,
     Inference,
     InterruptionTolerance,
     Kind,
+    Service,
     Serving,
     TrafficShape,
     Workload,
@@ -22,6 +24,8 @@ TYPICAL_PROMPT_TOKENS = 1024
 """Prompt of an ordinary chat turn: taken for speed where no token counts are declared, and said."""
 TYPICAL_OUTPUT_TOKENS = 256
 """Answer of an ordinary chat turn, used likewise. Memory is never judged by these two."""
+PIPELINES = "diffusers"
+"""What runs pipelines that make pictures."""
 OUTPUT_SHARE = 4
 """One part in so many of a short context is taken for the answer."""
 
@@ -56,6 +60,8 @@ class Demand(NamedTuple):
     run_hours: float | None
     runs_per_month: float | None
     assumptions: tuple[Assumption, ...]
+    reads: bool = True
+    """Whether its users read words as they come."""
 
     @property
     def tokens_high(self) -> int:
@@ -100,9 +106,10 @@ class Demand(NamedTuple):
 
 def demand_of(workload: Workload) -> Demand:
     """Read the numbers that constraints and prices need; what was not declared is said."""
+    if isinstance(workload, Generation):
+        return _of_pictures(workload)
     workload = inference(workload)
     service = workload if isinstance(workload, Serving) else None
-    tolerance = workload.interruption_tolerance or type(workload).default_tolerance
     user_facing = service is not None and service.user_facing
     prompt, output, assumptions = _tokens(workload)
     declared = not assumptions
@@ -113,7 +120,7 @@ def demand_of(workload: Workload) -> Demand:
         engine=workload.engine.name,
         offload_gib=workload.engine.cpu_offload_gib,
         user_facing=user_facing,
-        interruptible=not user_facing and tolerance is not InterruptionTolerance.NONE,
+        interruptible=_interruptible(workload, user_facing),
         concurrency=workload.concurrency,
         context_length=workload.context_length,
         tokens_declared=declared,
@@ -135,8 +142,45 @@ def demand_of(workload: Workload) -> Demand:
     )
 
 
+def _of_pictures(workload: Generation) -> Demand:
+    """The numbers of a pipeline, which has no tokens: batches take the place of sequences."""
+    service = workload if isinstance(workload, Service) else None
+    user_facing = service is not None and service.user_facing
+    traffic = service.traffic if service else None
+    return Demand(
+        kind=workload.kind,
+        engine=PIPELINES,
+        offload_gib=0.0,
+        user_facing=user_facing,
+        interruptible=_interruptible(workload, user_facing),
+        concurrency=workload.concurrency,
+        context_length=0,
+        tokens_declared=True,
+        prompt=0,
+        prompt_high=0,
+        output=0,
+        output_high=0,
+        token_time=None,
+        first_token_time=None,
+        tokens_per_step=None,
+        shape=traffic.shape if traffic else TrafficShape.STEADY,
+        duty=traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0,
+        replicas_min=workload.replicas.min,
+        replicas_max=workload.replicas.max,
+        months=service.horizon_months if service else None,
+        run_hours=getattr(workload, "run_hours", None),
+        runs_per_month=getattr(workload, "runs_per_month", None),
+        assumptions=(),
+        reads=False,
+    )
+
+
+def _interruptible(workload: Workload, user_facing: bool) -> bool:
+    return not user_facing and workload.tolerance is not InterruptionTolerance.NONE
+
+
 def inference(workload: Workload) -> Inference:
-    """The workload as one that generates tokens: the only kinds that this version resolves."""
+    """The workload as one that generates tokens: not one that makes pictures."""
     if not isinstance(workload, Inference):
         raise TypeError(f"{type(workload).__name__} has no demand in this version")
     return workload

@@ -69,10 +69,10 @@ def _memory(candidate: Candidate) -> str:
     word = {Verdict.FITS: "holds", Verdict.TIGHT: "barely holds"}.get(fit.verdict, "does not hold")
     held, asked = fit.sequences, candidate.demand.concurrency
     room = "" if held is None else f", room for {int(held)} of that length (concurrency {asked})"
-    return (
-        f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable with one sequence of"
-        f" {fit.context_length} tokens{room}"
-    )
+    at = f"with one sequence of {fit.context_length} tokens{room}"
+    if fit.picture is not None:
+        at = f"at the stage of most, {fit.picture.stage}"
+    return f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable {at}"
 
 
 def _speed(candidate: Candidate) -> Iterator[str]:

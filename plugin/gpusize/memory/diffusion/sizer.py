@@ -1,0 +1,196 @@
+"""The fit of a pipeline: its peak against a GPU, and the largest pictures that the GPU holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from gpusize.memory import formats
+from gpusize.memory.diffusion import stages, weights
+from gpusize.memory.diffusion.job import job_of
+from gpusize.memory.result import Assumption, Fit, Picture, Term, Verdict
+from gpusize.memory.verdict import HEADROOM_BYTES, HEADROOM_SHARE
+from gpusize.pipeline import unknown_facts
+from gpusize_catalog.units import MIB, gib
+
+if TYPE_CHECKING:
+    from gpusize.architecture import Architecture
+    from gpusize.memory.diffusion.stages import Stage
+    from gpusize.memory.runtime import Device
+    from gpusize.placement import Layout
+    from gpusize.workload import Generation
+    from gpusize_catalog.facts import FormatFacts
+    from gpusize_catalog.store import Catalog
+
+CONTEXT_BYTES = 600 * MIB
+"""CUDA context and libraries of a PyTorch process (0.5 to 0.9 GiB, torch 2 on A100 and H100)."""
+RESERVED_SHARE = 0.05
+"""What PyTorch's allocator reserves beyond its peak, of the activations (3 to 6 % seen)."""
+WEIGHTS_ERROR = 0.01
+QUANTIZED_ERROR = 0.03
+"""Which layers a quantizer leaves alone differs between them."""
+ACTIVATIONS_ERROR = 0.25
+"""Between the runs that the constants come from: 18 to 20 tensors, 6.4 to 6.7, 37 to 46 kB."""
+QUANTIZED = frozenset(
+    {"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"}
+)
+"""Formats that diffusers quantizes to, beside GGUF files. Source: its quantization guides, 0.42."""
+GGUF = "gguf-"
+MOST_SAMPLES = 1024
+LONGEST_SIDE = 8192
+SIDE_STEP = 16
+NAME = "diffusers"
+
+
+class Diffusion:
+    """One workload that makes pictures; its need is the same on every GPU."""
+
+    __slots__ = (
+        "_floor",
+        "_largest",
+        "assumptions",
+        "constants",
+        "encoder",
+        "form",
+        "job",
+        "pipeline",
+        "problems",
+    )
+
+    def __init__(self, workload: Generation, architecture: Architecture, catalog: Catalog) -> None:
+        """Resolve formats; what is not known becomes a problem of every fit."""
+        assert architecture.pipeline is not None
+        self.pipeline = architecture.pipeline
+        self.job = job_of(workload)
+        self.assumptions: list[Assumption] = []
+        self.constants: tuple[str, ...] = (NAME,)
+        self.problems = unknown_facts(self.pipeline)
+        if workload.compute_precision == formats.AUTO:
+            why = "not declared: what pipelines are published for"
+            self.assumptions.append(Assumption("computePrecision", self.job.precision, why))
+        elif workload.compute_precision != self.job.precision:
+            told = f"pipelines in {workload.compute_precision} are not modelled, only their weights"
+            self.problems.append(told)
+        self.form = self._format(workload.weights_format, catalog)
+        self.encoder = self._format(workload.pipeline.text_encoder_format, catalog)
+        if self.job.fused and any(part.attention_sets is None for part in self.pipeline.denoisers):
+            self.problems.append(f"projections of {self.pipeline.name} are not known")
+        self._floor: int | None = None
+        self._largest: dict[int, Picture] = {}
+
+    def measure(self, device: Device, layout: Layout) -> Fit:
+        """Size the peak; every GPU of a layout holds a pipeline of its own."""
+        stage = self._peak()
+        overhead = CONTEXT_BYTES + round(stage.activations * RESERVED_SHARE)
+        need = stage.size + overhead
+        error = self._error(stage)
+        verdict, reasons = _judge(stage, device.usable, need, error)
+        terms = (
+            (Term.WEIGHTS, stage.weights),
+            (Term.ACTIVATIONS, stage.activations),
+            (Term.RUNTIME_OVERHEAD, overhead),
+        )
+        return Fit(
+            verdict,
+            reasons,
+            terms,
+            need,
+            device.usable,
+            error,
+            None,
+            0,
+            0,
+            None,
+            layout.dp,
+            tuple(self.assumptions),
+            self.constants,
+            self._picture(stage, device.usable),
+        )
+
+    def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)
+        """Bytes below which no GPU can be: the peak less its error."""
+        if self._floor is None:
+            stage = self._peak()
+            self._floor = max(0, stage.size - self._error(stage))
+        return self._floor
+
+    def _format(self, declared: str, catalog: Catalog) -> FormatFacts:
+        """The row of a format; that of the compute precision where it cannot be taken."""
+        base = formats.find_format(catalog, self.job.precision)
+        assert base is not None
+        if declared == formats.AUTO:
+            return base
+        found = formats.find_format(catalog, declared)
+        if found is None or not _is_taken(found.id):
+            self.problems.append(f"whether diffusers loads {declared} weights is not known")
+            return base
+        return found
+
+    def _peak(self, **changes: int) -> Stage:
+        job = self.job._replace(**changes) if changes else self.job
+        held = weights.weights_of(self.pipeline, job, self.form, self.encoder)
+        return stages.peak(self.pipeline, job, held)
+
+    def _error(self, stage: Stage) -> int:
+        quantized = not (weights.is_wide(self.form) and weights.is_wide(self.encoder))
+        of_weights = stage.weights * (QUANTIZED_ERROR if quantized else WEIGHTS_ERROR)
+        return round(sqrt(of_weights**2 + (stage.activations * ACTIVATIONS_ERROR) ** 2))
+
+    def _picture(self, stage: Stage, usable: int) -> Picture:
+        """The peak's stage, and the most that a GPU of such memory makes at once."""
+        found = self._largest.get(usable)
+        if found is None:
+            job = self.job
+
+            def holds(**changes: int) -> bool:
+                one = self._peak(**changes)
+                reserved = round(one.activations * RESERVED_SHARE)
+                return one.size + reserved + CONTEXT_BYTES <= usable
+
+            batch = _most(MOST_SAMPLES, lambda count: holds(batch=count))
+            steps = LONGEST_SIDE // SIDE_STEP
+            unit = _most(steps, lambda count: holds(**_sides(job.width, job.height, count)))
+            sides = _sides(job.width, job.height, unit) if unit else {"width": 0, "height": 0}
+            found = Picture(
+                stage.name, batch, sides["width"], sides["height"], self.pipeline.params * job.number
+            )
+            self._largest[usable] = found
+        return found
+
+
+def _is_taken(form: str) -> bool:
+    return form in formats.WIDE or form in QUANTIZED or form.startswith(GGUF)
+
+
+def _sides(width: int, height: int, count: int) -> dict[str, int]:
+    """Sides of the declared shape, the longer one so many steps long."""
+    longer = max(width, height)
+    scaled = [max(1, side * count // longer) * SIDE_STEP for side in (width, height)]
+    return {"width": scaled[0], "height": scaled[1]}
+
+
+def _most(limit: int, holds: Callable[[int], bool]) -> int:
+    """The largest count up to a limit that holds; 0 where not even one does."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _judge(stage: Stage, usable: int, need: int, error: int) -> tuple[Verdict, tuple[str, ...]]:
+    """Verdict and its reasons, by the rules of every other kind of work."""
+    margin = usable - need
+    if margin < -error:
+        told = f"{stage.name}: {gib(-margin)} more than the {gib(usable)} of the GPU"
+        return Verdict.DOES_NOT_FIT, (told,)
+    if margin < 0:
+        told = f"needs {gib(-margin)} more, which lies within the error of {gib(error)}"
+        return Verdict.TIGHT, (told,)
+    if margin < max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable):
+        return Verdict.TIGHT, (f"only {gib(margin)} of {gib(usable)} are left",)
+    return Verdict.FITS, ()
