@@ -1,4 +1,4 @@
-"""Compares predictions with measured serving runs: `python -m bench.measured DIR`."""
+"""Compares predictions with measured runs: `python -m bench.measured DIR`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 from bench.measured.cases import read_all
+from bench.measured.pictures import report_pictures, score_pictures
 from bench.measured.score import report, score
 from gpusize_catalog.store import load
 
 FILE = "serving.jsonl"
 BESIDE = Path("../shared/cases")
+PICTURES = "other.jsonl"
 SHOWN = 8
 
 MORE = f"""\
@@ -22,8 +24,8 @@ DIR holds {FILE}: one measured run a line, a JSON object with
   gpu_total_gib, n_gpus, tensor_parallel, pipeline_parallel, data_parallel, sanity, and
   measured: weights_gib_per_gpu, kv_available_gib_per_gpu, max_concurrency, kv_tokens, fits
 
-null stands for what is not known. training.jsonl, throughput.jsonl and other.jsonl may lie
-beside it and are not scored. docs/measured.md describes the fields and shows the results.
+null stands for what is not known. Image and video rows of other.jsonl beside it are scored;
+training.jsonl and throughput.jsonl may lie there and are not. docs/measured.md describes the fields and shows the results.
 """
 
 
@@ -41,13 +43,16 @@ def main(arguments: list[str]) -> int:
         "--show", metavar="N", type=int, default=SHOWN, help=f"worst rows shown (default: {SHOWN})"
     )
     options = parser.parse_args(arguments)
-    path = options.folder / FILE
-    if not path.is_file():
-        print(f"skipped: no {FILE} in the folder given")
-        return 0
     catalog = load()
-    cases, skipped = read_all(path, catalog)
-    print(report(score(cases, catalog, skipped), options.show))
+    path = options.folder / FILE
+    if path.is_file():
+        cases, skipped = read_all(path, catalog)
+        print(report(score(cases, catalog, skipped), options.show))
+    else:
+        print(f"skipped: no {FILE} in the folder given")
+    pictures = options.folder / PICTURES
+    if pictures.is_file():
+        print(report_pictures(score_pictures(pictures, catalog), options.show))
     return 0
 
 

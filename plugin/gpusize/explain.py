@@ -10,7 +10,7 @@ from gpusize_catalog.units import GIB, gib, usd
 
 if TYPE_CHECKING:
     from gpusize.constraints.reason import Reason
-    from gpusize.memory.result import Fit
+    from gpusize.memory.result import Fit, Picture
     from gpusize.pricing import Cost
     from gpusize.resolution import Plan, Rejection, Resolution
     from gpusize.timing import Timing
@@ -108,11 +108,22 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "bandGib": _gib(fit.band),
         "kvPoolGib": _gib(fit.kv_pool),
         "termsGib": {term.value: _gib(size) for term, size in fit.terms},
-        "contextLength": fit.context_length,
+        "contextLength": None if fit.picture else fit.context_length,
         "sequences": _round(fit.sequences, MS_DIGITS),
         "longestContext": fit.longest_context,
         "reasons": list(fit.reasons),
         "constants": list(fit.constants),
+        **(_picture(fit.picture) if fit.picture else {}),
+    }
+
+
+def _picture(picture: Picture) -> dict[str, Any]:
+    """Return what a fit says of a pipeline."""
+    return {
+        "stage": picture.stage,
+        "largestBatch": picture.largest_batch,
+        "largestWidth": picture.largest_width,
+        "largestHeight": picture.largest_height,
     }
 
 
@@ -199,6 +210,9 @@ def _memory_lines(fit: Fit) -> Iterator[str]:
     terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
     yield f"  {'memory:':{WIDTH}}{terms}"
     yield f"  {'':{WIDTH}}{gib(fit.margin)} of {gib(fit.budget)} free (+-{gib(fit.band)}) per GPU"
+    if fit.picture is not None and fit.picture.largest_batch:
+        largest = f"{fit.picture.largest_width}x{fit.picture.largest_height}"
+        yield f"  {'':{WIDTH}}at most batch {fit.picture.largest_batch}, or {largest} pixels"
 
 
 def _money_lines(cost: Cost) -> Iterator[str]:

@@ -558,7 +558,8 @@ class Generation(Workload):
         Pipeline.model_construct(), description="How the pipeline is held and decoded."
     )
     concurrency: Positive = Field(
-        1, description="Batches at once in one replica, each on a GPU of its own where there is one."
+        1,
+        description="Batches at once in one replica, each on a GPU of its own where there is one.",
     )
     replicas: Replicas = Field(
         Replicas.model_construct(), description="Copies of the whole placement."

@@ -86,7 +86,8 @@ def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
         "pipeline-exceeds-vram",
         Weight.ERROR,
         f"to {picture.stage} needs {gib(fit.need)} per GPU (weights {gib(fit.term(Term.WEIGHTS))},"
-        f" activations {gib(fit.term(Term.ACTIVATIONS))}), {candidate} has {gib(fit.budget)} usable",
+        f" activations {gib(fit.term(Term.ACTIVATIONS))}),"
+        f" {candidate} has {gib(fit.budget)} usable",
         f"at most {' or '.join(fixes)} fits" if fixes else "",
         {
             "needGib": _gib(fit.need),

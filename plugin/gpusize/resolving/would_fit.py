@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from gpusize.memory.formats import WIDE
 from gpusize.memory.result import Verdict
 from gpusize.resolving.candidate import Study
 from gpusize.wording import plan_in_words
+from gpusize.workload import Generation, Offload
 
 if TYPE_CHECKING:
     from gpusize.resolution import Plan
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
 """Formats to try in place of larger weights: 8 bits first, then the usual 4-bit ones."""
+SMALLER_PIPELINES = ("int8", "nf4")
+"""The same for pipelines, whose text encoders are often larger than what removes the noise."""
 SMALLER_CACHE = "fp8"
 CONTEXT_STEP = 1024
 """Contexts are proposed in whole steps of so many tokens."""
@@ -62,6 +66,43 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         plan = _plan(study, weights_format=word)
         if plan and study.support(study.catalog.gpu(plan.gpu), word) == "native":
             yield f"weightsFormat {word}: {plan_in_words(plan)}"
+
+
+def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    """Smaller weights of a pipeline, components that wait their turn, tiles."""
+    workload = study.workload
+    if not isinstance(workload, Generation):
+        return
+    held = workload.pipeline
+    changes: dict[str, dict[str, Any]] = {}
+    if study.format in ("", *WIDE):
+        for word in SMALLER_PIPELINES:
+            smaller = held.model_copy(update={"text_encoder_format": word})
+            named = f"weightsFormat and textEncoderFormat {word}"
+            changes[named] = {"weights_format": word, "pipeline": smaller}
+    if not held.tiling:
+        changes["pipeline tiling"] = {"pipeline": held.model_copy(update={"tiling": True})}
+    if held.offload is Offload.NONE:
+        waiting = held.model_copy(update={"offload": Offload.MODEL})
+        changes["pipeline offload model"] = {"pipeline": waiting}
+        both = waiting.model_copy(update={"tiling": True})
+        changes["pipeline offload model and tiling"] = {"pipeline": both}
+    for named, change in changes.items():
+        plan = _plan(study, **change)
+        if plan:
+            yield f"{named}: {plan_in_words(plan)}"
+
+
+def _batch(study: Study, tried: list[Candidate]) -> Iterator[str]:
+    """The most samples that some candidate makes at once."""
+    workload = study.workload
+    pictures = [one.fit.picture for one in tried if one.fit.picture is not None]
+    batch = max((picture.largest_batch for picture in pictures), default=0)
+    if not isinstance(workload, Generation) or not 0 < batch < workload.batch:
+        return
+    plan = _plan(study, batch=batch)
+    if plan:
+        yield f"batch {batch}: {plan_in_words(plan)}"
 
 
 def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
@@ -159,6 +200,8 @@ Change = Callable[["Study", "list[Candidate]"], Iterator[str]]
 LIMITS: tuple[Change, ...] = (_budget, _latency)
 """Limits that somebody set: where one of them is what stands in the way, memory does not."""
 CHANGES: tuple[Change, ...] = (
+    _pipeline,
+    _batch,
     _cache,
     _context,
     _concurrency,

@@ -16,6 +16,7 @@ from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
+    from gpusize.memory.diffusion.job import Job
     from gpusize.memory.diffusion.stages import Stage
     from gpusize.memory.runtime import Device
     from gpusize.placement import Layout
@@ -32,10 +33,11 @@ QUANTIZED_ERROR = 0.03
 """Which layers a quantizer leaves alone differs between them."""
 ACTIVATIONS_ERROR = 0.25
 """Between the runs that the constants come from: 18 to 20 tensors, 6.4 to 6.7, 37 to 46 kB."""
-QUANTIZED = frozenset(
-    {"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"}
-)
+QUANTIZED = frozenset({"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"})
 """Formats that diffusers quantizes to, beside GGUF files. Source: its quantization guides, 0.42."""
+OLD_PRECISION = "fp16"
+BF16_CAPABILITY = (8, 0)
+"""From here on GPUs compute in bf16. Source: CUDA programming guide, arithmetic by capability."""
 GGUF = "gguf-"
 MOST_SAMPLES = 1024
 LONGEST_SIDE = 8192
@@ -53,6 +55,7 @@ class Diffusion:
         "constants",
         "encoder",
         "form",
+        "is_open",
         "job",
         "pipeline",
         "problems",
@@ -66,7 +69,8 @@ class Diffusion:
         self.assumptions: list[Assumption] = []
         self.constants: tuple[str, ...] = (NAME,)
         self.problems = unknown_facts(self.pipeline)
-        if workload.compute_precision == formats.AUTO:
+        self.is_open = workload.compute_precision == formats.AUTO
+        if self.is_open:
             why = "not declared: what pipelines are published for"
             self.assumptions.append(Assumption("computePrecision", self.job.precision, why))
         elif workload.compute_precision != self.job.precision:
@@ -77,11 +81,16 @@ class Diffusion:
         if self.job.fused and any(part.attention_sets is None for part in self.pipeline.denoisers):
             self.problems.append(f"projections of {self.pipeline.name} are not known")
         self._floor: int | None = None
-        self._largest: dict[int, Picture] = {}
+        self._largest: dict[tuple[int, str], Picture] = {}
 
     def measure(self, device: Device, layout: Layout) -> Fit:
         """Size the peak; every GPU of a layout holds a pipeline of its own."""
-        stage = self._peak()
+        job, assumptions = self.job, self.assumptions
+        if self._falls_back(device):
+            job = job._replace(precision=OLD_PRECISION)
+            why = "not declared: the GPU computes no bf16"
+            assumptions = [Assumption("computePrecision", OLD_PRECISION, why), *assumptions[1:]]
+        stage = self._peak(job)
         overhead = CONTEXT_BYTES + round(stage.activations * RESERVED_SHARE)
         need = stage.size + overhead
         error = self._error(stage)
@@ -103,15 +112,20 @@ class Diffusion:
             0,
             None,
             layout.dp,
-            tuple(self.assumptions),
+            tuple(assumptions),
             self.constants,
-            self._picture(stage, device.usable),
+            self._picture(job, stage, device.usable),
         )
+
+    def _falls_back(self, device: Device) -> bool:
+        """Whether a GPU without bf16 computes in fp16, nothing else being declared."""
+        old = device.capability is not None and device.capability < BF16_CAPABILITY
+        return self.is_open and old
 
     def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)
         """Bytes below which no GPU can be: the peak less its error."""
         if self._floor is None:
-            stage = self._peak()
+            stage = self._peak(self.job)
             self._floor = max(0, stage.size - self._error(stage))
         return self._floor
 
@@ -127,8 +141,7 @@ class Diffusion:
             return base
         return found
 
-    def _peak(self, **changes: int) -> Stage:
-        job = self.job._replace(**changes) if changes else self.job
+    def _peak(self, job: Job) -> Stage:
         held = weights.weights_of(self.pipeline, job, self.form, self.encoder)
         return stages.peak(self.pipeline, job, held)
 
@@ -137,25 +150,29 @@ class Diffusion:
         of_weights = stage.weights * (QUANTIZED_ERROR if quantized else WEIGHTS_ERROR)
         return round(sqrt(of_weights**2 + (stage.activations * ACTIVATIONS_ERROR) ** 2))
 
-    def _picture(self, stage: Stage, usable: int) -> Picture:
+    def _picture(self, job: Job, stage: Stage, usable: int) -> Picture:
         """The peak's stage, and the most that a GPU of such memory makes at once."""
-        found = self._largest.get(usable)
+        key = (usable, job.precision)
+        found = self._largest.get(key)
         if found is None:
-            job = self.job
 
-            def holds(**changes: int) -> bool:
-                one = self._peak(**changes)
-                reserved = round(one.activations * RESERVED_SHARE)
-                return one.size + reserved + CONTEXT_BYTES <= usable
+            def holds(one: Job) -> bool:
+                peak = self._peak(one)
+                reserved = round(peak.activations * RESERVED_SHARE)
+                return peak.size + reserved + CONTEXT_BYTES <= usable
 
-            batch = _most(MOST_SAMPLES, lambda count: holds(batch=count))
+            batch = _most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
             steps = LONGEST_SIDE // SIDE_STEP
-            unit = _most(steps, lambda count: holds(**_sides(job.width, job.height, count)))
-            sides = _sides(job.width, job.height, unit) if unit else {"width": 0, "height": 0}
+            unit = _most(steps, lambda count: holds(_scaled(job, count)))
+            largest = _scaled(job, unit) if unit else job._replace(width=0, height=0)
             found = Picture(
-                stage.name, batch, sides["width"], sides["height"], self.pipeline.params * job.number
+                stage.name,
+                batch,
+                largest.width,
+                largest.height,
+                self.pipeline.params * job.number,
             )
-            self._largest[usable] = found
+            self._largest[key] = found
         return found
 
 
@@ -163,11 +180,11 @@ def _is_taken(form: str) -> bool:
     return form in formats.WIDE or form in QUANTIZED or form.startswith(GGUF)
 
 
-def _sides(width: int, height: int, count: int) -> dict[str, int]:
-    """Sides of the declared shape, the longer one so many steps long."""
-    longer = max(width, height)
-    scaled = [max(1, side * count // longer) * SIDE_STEP for side in (width, height)]
-    return {"width": scaled[0], "height": scaled[1]}
+def _scaled(job: Job, count: int) -> Job:
+    """The same shape, its longer side so many steps long."""
+    longer = max(job.width, job.height)
+    width, height = [max(1, side * count // longer) * SIDE_STEP for side in (job.width, job.height)]
+    return job._replace(width=width, height=height)
 
 
 def _most(limit: int, holds: Callable[[int], bool]) -> int:

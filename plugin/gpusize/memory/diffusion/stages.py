@@ -56,4 +56,5 @@ def _on_gpu(job: Job, held: Weights, own: tuple[int, ...]) -> int:
     if job.offload is Offload.NONE:
         return held.total
     largest = max(own, default=0)
-    return largest if job.offload is Offload.MODEL else round(largest * LAYER_SHARE)
+    share = 1.0 if job.offload is Offload.MODEL else LAYER_SHARE
+    return held.fixed + round(largest * share)

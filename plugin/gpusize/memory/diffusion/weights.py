@@ -15,21 +15,27 @@ KEPT_SHARE = 0.015
 """Part of a quantized component that stays as it was: embeddings, norms, first and last layers.
 Source: diffusers-torchao at 9b9f238, weights after loading: FLUX.1-dev transformer in int8 11.95 GB
 of 11.90e9 parameters (0.4 %), CogVideoX-5b with its T5 10.61 GB of 10.33e9 (2.7 %)."""
+IMMOVABLE = frozenset({"int8-bitsandbytes"})
+"""Formats whose modules stay where they were loaded. Source: transformers and diffusers refuse to
+move 8-bit bitsandbytes modules; HunyuanVideo with model offload (video_gen.md) holds 25.7 GiB
+beside its tiled decoder: the 8-bit transformer and the text encoder together."""
 FUSED = 3
 """Projections that are fused: query, key, value."""
 
 
 class Weights(NamedTuple):
-    """Bytes of components, by the stage that needs them."""
+    """Bytes of components that can wait in host memory, by stage, and of those that cannot."""
 
     encoders: tuple[int, ...]
     denoisers: tuple[int, ...]
     decoder: int
+    fixed: int
+    """Of these what cannot be moved to host memory, whatever is offloaded."""
 
     @property
     def total(self) -> int:
         """All together."""
-        return sum(self.encoders) + sum(self.denoisers) + self.decoder
+        return sum(self.encoders) + sum(self.denoisers) + self.decoder + self.fixed
 
 
 def is_wide(form: FormatFacts) -> bool:
@@ -51,10 +57,15 @@ def weights_of(
     """Bytes of every component at work."""
     decoder = pipeline.decoder
     number = decoder_number(decoder, job) if decoder else job.number
+    encoders = [part_bytes(part.params or 0, encoder, job.number) for part in pipeline.encoders]
+    denoisers = [_denoiser(part, denoiser, job) for part in pipeline.denoisers]
+    fixed = sum(encoders) if encoder.id in IMMOVABLE else 0
+    fixed += sum(denoisers) if denoiser.id in IMMOVABLE else 0
     return Weights(
-        tuple([part_bytes(part.params or 0, encoder, job.number) for part in pipeline.encoders]),
-        tuple([_denoiser(part, denoiser, job) for part in pipeline.denoisers]),
+        tuple([0 if encoder.id in IMMOVABLE else size for size in encoders]),
+        tuple([0 if denoiser.id in IMMOVABLE else size for size in denoisers]),
         (decoder.params or 0) * number if decoder else 0,
+        fixed,
     )
 
 
