@@ -319,7 +319,9 @@ class Catalog:
         names = list(self._lines(t.TABLES[table]))
         if table == t.MODELS.name:
             names += self._lines(t.MODEL_ALIASES)
-            names += self._lines(t.DIFFUSION_COMPONENTS)
+        if table in (t.MODELS.name, t.DIFFUSION_COMPONENTS.name):
+            pipelines = self.pipelines()
+            names += [*pipelines, *(one.rpartition("/")[2] for one in pipelines)]
         return names
 
     # Rows

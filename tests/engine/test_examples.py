@@ -41,6 +41,13 @@ STORIES = (
     Story(
         "bursty-always-on", True, {"always-on-for-bursty": "advisory"}, ("idle hours", "per month")
     ),
+    Story("images-flux-l40s", True, {}, ("g6e.xlarge", "decode", "largestBatch: 4")),
+    Story(
+        "video-on-24gb",
+        False,
+        {"pipeline-exceeds-vram": "mandatory"},
+        ("to decode needs 32.9 GiB", "22.1 GiB", "Fix: "),
+    ),
     Story(
         "raw-instance",
         False,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from gpusize.memory.formats import WIDE
+from gpusize.memory.formats import COMPUTE_BYTES
 from gpusize.memory.result import Verdict
 from gpusize.resolving.candidate import Study
 from gpusize.wording import plan_in_words
@@ -75,7 +75,7 @@ def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: A
         return
     held = workload.pipeline
     changes: dict[str, dict[str, Any]] = {}
-    if study.format in ("", *WIDE):
+    if study.format in ("", *COMPUTE_BYTES):
         for word in SMALLER_PIPELINES:
             smaller = held.model_copy(update={"text_encoder_format": word})
             named = f"weightsFormat and textEncoderFormat {word}"

@@ -10,7 +10,7 @@ from gpusize.memory import formats
 from gpusize.memory.diffusion import stages, weights
 from gpusize.memory.diffusion.job import job_of
 from gpusize.memory.result import Assumption, Fit, Picture, Term, Verdict
-from gpusize.memory.verdict import HEADROOM_BYTES, HEADROOM_SHARE
+from gpusize.memory.verdict import headroom
 from gpusize.pipeline import unknown_facts
 from gpusize_catalog.units import MIB, gib
 
@@ -151,7 +151,7 @@ class Diffusion:
         return round(sqrt(of_weights**2 + (stage.activations * ACTIVATIONS_ERROR) ** 2))
 
     def _picture(self, job: Job, stage: Stage, usable: int) -> Picture:
-        """The peak's stage, and the most that a GPU of such memory makes at once."""
+        """The peak's stage, and the most that a GPU of such memory makes with room to spare."""
         key = (usable, job.precision)
         found = self._largest.get(key)
         if found is None:
@@ -159,7 +159,8 @@ class Diffusion:
             def holds(one: Job) -> bool:
                 peak = self._peak(one)
                 reserved = round(peak.activations * RESERVED_SHARE)
-                return peak.size + reserved + CONTEXT_BYTES <= usable
+                spare = headroom(usable, self._error(peak))
+                return peak.size + reserved + CONTEXT_BYTES + spare <= usable
 
             batch = _most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
             steps = LONGEST_SIDE // SIDE_STEP
@@ -177,7 +178,7 @@ class Diffusion:
 
 
 def _is_taken(form: str) -> bool:
-    return form in formats.WIDE or form in QUANTIZED or form.startswith(GGUF)
+    return form in formats.COMPUTE_BYTES or form in QUANTIZED or form.startswith(GGUF)
 
 
 def _scaled(job: Job, count: int) -> Job:
@@ -208,6 +209,6 @@ def _judge(stage: Stage, usable: int, need: int, error: int) -> tuple[Verdict, t
     if margin < 0:
         told = f"needs {gib(-margin)} more, which lies within the error of {gib(error)}"
         return Verdict.TIGHT, (told,)
-    if margin < max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable):
+    if margin < headroom(usable, error):
         return Verdict.TIGHT, (f"only {gib(margin)} of {gib(usable)} are left",)
     return Verdict.FITS, ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory.formats import BITS_PER_BYTE, COMPUTE_BYTES, WIDE
+from gpusize.memory.formats import BITS_PER_BYTE, COMPUTE_BYTES
 
 if TYPE_CHECKING:
     from gpusize.memory.diffusion.job import Job
@@ -40,7 +40,7 @@ class Weights(NamedTuple):
 
 def is_wide(form: FormatFacts) -> bool:
     """Whether a format is computed in as it lies."""
-    return form.id in WIDE
+    return form.id in COMPUTE_BYTES
 
 
 def part_bytes(params: int, form: FormatFacts, number: int) -> int:
