@@ -383,6 +383,8 @@ class DiffusionComponent(NamedTuple):
     """image, video or audio, on the part that removes the noise; else empty."""
     hidden: int | None
     """Width of the denoiser; of a U-Net, its width at full latent resolution."""
+    blocks: int | None
+    """Transformer blocks that one token passes; None: not known, or not a transformer."""
     attention_sets: int | None
     """Sets of query, key and value projections; None: not known, or not all alike."""
     patch: int | None
@@ -391,6 +393,8 @@ class DiffusionComponent(NamedTuple):
     """Latent frames per token."""
     rows_per_sample: int | None
     """Rows of the denoiser's batch that one sample takes: 2 with guidance in one pass."""
+    passes: int | None
+    """Rows that one sample takes in one step, at once or one after the other."""
     text_tokens: int | None
     stream_bits: int | None
     """Bits of one number of the residual stream beside 16-bit weights."""

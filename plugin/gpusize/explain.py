@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpusize.memory.result import Fit, Picture
     from gpusize.pricing import Cost
     from gpusize.resolution import Plan, Rejection, Resolution
-    from gpusize.timing import Timing
+    from gpusize.timing import Pace, Timing
 
 GIB_DIGITS = 3
 USD_DIGITS = 4
@@ -139,6 +139,18 @@ def timing_data(timing: Timing) -> dict[str, Any]:
         "linkBytesPerSecond": timing.link_bandwidth,
         "tokensPerSecond": _round(timing.tokens_per_second, MS_DIGITS),
         "unknown": list(timing.unknown),
+        **(_pace(timing.pace) if timing.pace else {}),
+    }
+
+
+def _pace(pace: Pace) -> dict[str, Any]:
+    """Return seconds per image or per second of video."""
+    return {
+        "per": pace.what,
+        "sampleSeconds": round(pace.seconds, MS_DIGITS),
+        "sampleSecondsLow": round(pace.low, MS_DIGITS),
+        "sampleSecondsHigh": round(pace.high, MS_DIGITS),
+        "sampleBoundSeconds": round(pace.bound, MS_DIGITS),
     }
 
 

@@ -87,6 +87,19 @@ class Link(NamedTuple):
         return start + hops * per_hop + moved / ((self.bandwidth or 0.0) * share)
 
 
+class Pace(NamedTuple):
+    """Seconds that a pipeline takes on one GPU for each sample."""
+
+    what: str
+    """image, or second of video."""
+    seconds: float
+    """Estimate, and the ends of its error band."""
+    low: float
+    high: float
+    bound: float
+    """At the peak: nothing is faster."""
+
+
 class Timing(NamedTuple):
     """Seconds of one replica at the declared concurrency; None: not known, `unknown` says why."""
 
@@ -106,6 +119,8 @@ class Timing(NamedTuple):
     bytes_per_step: float | None
     """Read from the memory of the busiest GPU in one step."""
     unknown: tuple[str, ...]
+    pace: Pace | None = None
+    """Of pipelines, which have no tokens."""
 
 
 class Step(NamedTuple):
@@ -142,9 +157,6 @@ def outer_link(placement: Placement) -> Link:
 
 def timing_of(placement: Placement, fit: Fit, architecture: Architecture, demand: Demand) -> Timing:
     """Time one replica; what the catalog does not know makes the answer unknown, not zero."""
-    if architecture.pipeline is not None:
-        told = "the time of a pipeline is not modelled yet"
-        return Timing(None, None, None, None, 0.0, "", None, None, None, (told,))
     clock = Clock(placement, fit, architecture, demand)
     if clock.unknown:
         link = clock.tensor_link

@@ -580,6 +580,11 @@ class VideoGeneration(Generation):
         """Frames as declared, or as many as the seconds take."""
         return self.frames or round((self.seconds or 0.0) * self.fps) + 1
 
+    @property
+    def length(self) -> float:
+        """Seconds of one video."""
+        return self.seconds or self.all_frames / self.fps
+
 
 class ImageServing(Service, Generation):
     """A service that makes images."""

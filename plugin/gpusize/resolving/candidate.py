@@ -242,14 +242,20 @@ class Study:
         key = (hardware, placement.layout)
         found = self._timings.get(key)
         if found is None:
-            fit = self.fit(placement, hardware)
-            if not self.splits_tensors:
-                layout = placement.layout
-                stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
-                placement = placement._replace(layout=stages)
-            found = timing_of(placement, fit, self.architecture, self.demand)
-            self._timings[key] = found
+            found = self._timings[key] = self._timed(placement, hardware)
         return found
+
+    def _timed(self, placement: Placement, hardware: Hardware) -> Timing:
+        if self.architecture.pipeline is not None:
+            from gpusize.pipeline_timing import timing_of_pipeline
+
+            return timing_of_pipeline(self.workload, self.architecture, placement)
+        fit = self.fit(placement, hardware)
+        if not self.splits_tensors:
+            layout = placement.layout
+            stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
+            placement = placement._replace(layout=stages)
+        return timing_of(placement, fit, self.architecture, self.demand)
 
 
 class Candidate:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gpusize.resolving.candidate import Candidate
     from gpusize.resolving.search import Trial
+    from gpusize.timing import Timing
 
 MS = 1e3
 YEAR = 12
@@ -77,6 +78,9 @@ def _memory(candidate: Candidate) -> str:
 
 def _speed(candidate: Candidate) -> Iterator[str]:
     demand, timing = candidate.demand, candidate.timing
+    if candidate.architecture.pipeline is not None:
+        yield _pace(timing)
+        return
     pairs = (
         ("per token", timing.token_seconds, timing.token_bound, demand.token_time),
         (
@@ -96,6 +100,17 @@ def _speed(candidate: Candidate) -> Iterator[str]:
             met = "meets" if seconds <= target else "may miss"
             text += f", {met} the target of {target * MS:.0f} ms"
         yield text
+
+
+def _pace(timing: Timing) -> str:
+    """Seconds of one sample with the ends of their band; why they are not known else."""
+    pace = timing.pace
+    if pace is None:
+        return f"time per sample is not known: {'; '.join(timing.unknown)}"
+    return (
+        f"about {pace.seconds:.3g} s per {pace.what} on each GPU ({pace.low:.3g} to"
+        f" {pace.high:.3g} s, at best {pace.bound:.3g} s)"
+    )
 
 
 def _links(candidate: Candidate) -> Iterator[str]:
