@@ -72,7 +72,7 @@ def _memory(candidate: Candidate) -> str:
     room = "" if held is None else f", room for {int(held)} of that length (concurrency {asked})"
     at = f"with one sequence of {fit.context_length} tokens{room}"
     if fit.picture is not None:
-        at = f"at the stage of most, {fit.picture.stage}"
+        at = f"at its fullest stage, {fit.picture.stage}"
     return f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable {at}"
 
 
