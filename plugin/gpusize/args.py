@@ -138,7 +138,7 @@ class DeclarationArgs(TypedDict, total=False):
     """What runs and how it must run, as in a workload file."""
 
     kind: Literal["serving", "batch-inference", "evaluation"]
-    modality: Literal["text", "vision-language", "image", "video"]
+    modality: Literal["text", "vision-language", "image", "video", "embedding"]
     model: str | InlineModelArgs
     weights_format: str
     compute_precision: str

@@ -10,7 +10,7 @@ from gpusize_catalog.units import GIB, gib, usd
 
 if TYPE_CHECKING:
     from gpusize.constraints.reason import Reason
-    from gpusize.memory.result import Fit, Picture
+    from gpusize.memory.result import Fit, Output
     from gpusize.pricing import Cost
     from gpusize.resolution import Plan, Rejection, Resolution
     from gpusize.timing import Pace, Timing
@@ -108,22 +108,22 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "bandGib": _gib(fit.band),
         "kvPoolGib": _gib(fit.kv_pool),
         "termsGib": {term.value: _gib(size) for term, size in fit.terms},
-        "contextLength": None if fit.picture else fit.context_length,
+        "contextLength": fit.context_length or (None if fit.output else 0),
         "sequences": _round(fit.sequences, MS_DIGITS),
         "longestContext": fit.longest_context,
         "reasons": list(fit.reasons),
         "constants": list(fit.constants),
-        **(_picture(fit.picture) if fit.picture else {}),
+        **(_output(fit.output) if fit.output else {}),
     }
 
 
-def _picture(picture: Picture) -> dict[str, Any]:
+def _output(output: Output) -> dict[str, Any]:
     """Return what a fit says of a pipeline."""
     return {
-        "stage": picture.stage,
-        "largestBatch": picture.largest_batch,
-        "largestWidth": picture.largest_width,
-        "largestHeight": picture.largest_height,
+        "stage": output.stage,
+        "largestBatch": output.largest_batch,
+        "largestWidth": output.largest_width or None,
+        "largestHeight": output.largest_height or None,
     }
 
 
@@ -222,9 +222,11 @@ def _memory_lines(fit: Fit) -> Iterator[str]:
     terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
     yield f"  {'memory:':{WIDTH}}{terms}"
     yield f"  {'':{WIDTH}}{gib(fit.margin)} of {gib(fit.budget)} free (+-{gib(fit.band)}) per GPU"
-    if fit.picture is not None and fit.picture.largest_batch:
-        largest = f"{fit.picture.largest_width}x{fit.picture.largest_height}"
-        yield f"  {'':{WIDTH}}at most batch {fit.picture.largest_batch}, or {largest} pixels"
+    if fit.output is not None and fit.output.largest_batch:
+        output = fit.output
+        largest = f", or {output.largest_width}x{output.largest_height} pixels"
+        told = largest if output.largest_width else ""
+        yield f"  {'':{WIDTH}}at most batch {output.largest_batch}{told}"
 
 
 def _money_lines(cost: Cost) -> Iterator[str]:

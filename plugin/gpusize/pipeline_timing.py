@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.memory.diffusion.activations import tokens
 from gpusize.memory.diffusion.job import job_of
-from gpusize.timing import Pace, Timing
+from gpusize.timing import Pace, Timing, unmodelled
 from gpusize.workload import Generation, Offload, VideoGeneration
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def timing_of_pipeline(
 ) -> Timing:
     """Time one sample; copies on several GPUs move nothing between them."""
     pace, unknown = _pace(workload, architecture, placement)
-    return Timing(None, None, None, None, 0.0, "", None, None, None, unknown, pace)
+    return unmodelled(*unknown)._replace(pace=pace)
 
 
 def _pace(

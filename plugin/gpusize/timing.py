@@ -123,6 +123,11 @@ class Timing(NamedTuple):
     """Of pipelines, which have no tokens."""
 
 
+def unmodelled(*why: str) -> Timing:
+    """No times, of work on whole GPUs between which nothing moves."""
+    return Timing(None, None, None, None, 0.0, "", None, None, None, why)
+
+
 class Step(NamedTuple):
     """One engine step of some tokens: computing and moving, seconds."""
 

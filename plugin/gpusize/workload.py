@@ -55,11 +55,12 @@ class Modality(str, Enum):
     VISION_LANGUAGE = "vision-language"
     IMAGE = "image"
     VIDEO = "video"
+    EMBEDDING = "embedding"
 
 
 RESERVED_KINDS = ("fine-tuning", "pre-training", "post-training")
 """Kinds of the vocabulary that this version cannot size."""
-RESERVED_MODALITIES = ("audio", "embedding")
+RESERVED_MODALITIES = ("audio",)
 """Modalities of the vocabulary that this version cannot size."""
 
 
@@ -559,7 +560,7 @@ class Generation(Workload):
     )
     concurrency: Positive = Field(
         1,
-        description="Batches at once in one replica, each on a GPU of its own where there is one.",
+        description="Batches at once in one replica, each on a GPU of its own where one is.",
     )
     replicas: Replicas = Field(
         Replicas.model_construct(), description="Copies of the whole placement."
@@ -584,6 +585,32 @@ class VideoGeneration(Generation):
     def length(self) -> float:
         """Seconds of one video."""
         return self.seconds or self.all_frames / self.fps
+
+
+class Embedding(Workload):
+    """Fields of every kind that turns texts into vectors, or ranks them."""
+
+    context_length: Positive = Field(description="Longest text, tokens.", examples=[512])
+    batch: Positive = Field(1, description="Texts that one forward pass takes on one GPU.")
+    concurrency: Positive = Field(
+        1,
+        description="Batches at once in one replica, each on a GPU of its own where one is.",
+    )
+    replicas: Replicas = Field(
+        Replicas.model_construct(), description="Copies of the whole placement."
+    )
+
+
+class EmbeddingServing(Service, Embedding):
+    """A service that embeds texts."""
+
+
+class EmbeddingBatchInference(Bounded, Embedding):
+    """Bounded embedding of a set of texts."""
+
+
+class EmbeddingEvaluation(EmbeddingBatchInference):
+    """A bounded run that scores an embedding model."""
 
 
 class ImageServing(Service, Generation):
@@ -623,6 +650,9 @@ WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.VIDEO): VideoServing,
     (Kind.BATCH_INFERENCE, Modality.VIDEO): VideoBatchInference,
     (Kind.EVALUATION, Modality.VIDEO): VideoEvaluation,
+    (Kind.SERVING, Modality.EMBEDDING): EmbeddingServing,
+    (Kind.BATCH_INFERENCE, Modality.EMBEDDING): EmbeddingBatchInference,
+    (Kind.EVALUATION, Modality.EMBEDDING): EmbeddingEvaluation,
 }
 
 

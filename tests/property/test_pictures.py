@@ -1,4 +1,4 @@
-"""What holds for every pipeline: more never needs less, and an open plan has nothing against it."""
+"""What holds for pipelines and embeddings: more never needs less; nothing is against a plan."""
 
 from __future__ import annotations
 
@@ -135,3 +135,30 @@ def test_no_gpu_below_the_floor_holds_it(fields: dict[str, Any]) -> None:
     floor = sizer.floor(Layout())
     found = sizer.measure(Device(max(1, floor - 1), (9, 0), False), Layout())
     assert found.verdict is Verdict.DOES_NOT_FIT
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([one.id for one in CATALOG.models() if one.modality == "embedding"]),
+    st.sampled_from(("serving", "batch-inference", "evaluation")),
+    st.sampled_from((16, 512)),
+    st.sampled_from((1, 32, 1000)),
+    st.sampled_from(("auto", "int8", "fp16")),
+)
+def test_nothing_speaks_against_an_open_plan_of_texts(
+    model: str, kind: str, context: int, batch: int, form: str
+) -> None:
+    fields = {
+        "kind": kind,
+        "modality": "embedding",
+        "model": model,
+        "region": "us-east-1",
+        "contextLength": context,
+        "batch": batch,
+        "weightsFormat": form,
+    }
+    resolution = resolve(parse_workload(fields), CATALOG, today=TODAY)
+    if resolution.plan is None:
+        return
+    assert resolution.candidate is not None
+    assert not [reason.name for reason in reasons_of(resolution.candidate) if blocks(reason)]

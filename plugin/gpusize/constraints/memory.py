@@ -35,7 +35,7 @@ def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
 def kv_cache_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
     """One full-context sequence does not fit beside the weights; silent where they do not fit."""
     fit = candidate.fit
-    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None or fit.picture is not None:
+    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None or fit.output is not None:
         return
     if fit.term(Term.WEIGHTS) > fit.budget or fit.need is None:
         return
@@ -72,27 +72,27 @@ def _context_with_headroom(candidate: Candidate, longest: int) -> int:
 def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
     """A stage of a pipeline does not fit beside the weights; silent where they do not fit."""
     fit = candidate.fit
-    picture = fit.picture
-    if fit.verdict is not Verdict.DOES_NOT_FIT or picture is None:
+    output = fit.output
+    if fit.verdict is not Verdict.DOES_NOT_FIT or output is None:
         return
     if fit.budget is None or fit.need is None or fit.term(Term.WEIGHTS) > fit.budget:
         return
     fixes = []
-    if picture.largest_batch:
-        fixes.append(f"batch {picture.largest_batch}")
-    if picture.largest_width:
-        fixes.append(f"{picture.largest_width}x{picture.largest_height} pixels")
+    if output.largest_batch:
+        fixes.append(f"batch {output.largest_batch}")
+    if output.largest_width:
+        fixes.append(f"{output.largest_width}x{output.largest_height} pixels")
     yield Reason(
         "pipeline-exceeds-vram",
         Weight.ERROR,
-        f"to {picture.stage} needs {gib(fit.need)} per GPU (weights {gib(fit.term(Term.WEIGHTS))},"
+        f"to {output.stage} needs {gib(fit.need)} per GPU (weights {gib(fit.term(Term.WEIGHTS))},"
         f" activations {gib(fit.term(Term.ACTIVATIONS))}),"
         f" {candidate} has {gib(fit.budget)} usable",
         f"at most {' or '.join(fixes)} fits" if fixes else "",
         {
             "needGib": _gib(fit.need),
             "activationsGib": _gib(fit.term(Term.ACTIVATIONS)),
-            "largestBatch": picture.largest_batch,
+            "largestBatch": output.largest_batch,
             **_budget(candidate),
         },
     )

@@ -302,14 +302,14 @@ def one_length(given: Given) -> Iterator[Problem]:
         yield Problem("frames", "is missing", "such as frames: 81, or seconds: 5")
 
 
-def pipelines_stay_whole(given: Given) -> Iterator[Problem]:
-    """A pipeline runs on each GPU by itself."""
+def whole_on_each_gpu(given: Given) -> Iterator[Problem]:
+    """What generates no tokens runs on each GPU by itself."""
     for key in ("tp", "pp", "ep", "nodesPerReplica"):
         size = given.number(key)
         if size is not None and size > 1:
             yield Problem(
                 key,
-                "splits a pipeline, which runs whole on each GPU",
+                "splits work that runs whole on each GPU",
                 "leave it out; dp is the number of copies",
             )
 
@@ -340,10 +340,11 @@ COMMON: tuple[Relation, ...] = (
     engine_settings,
 )
 INLINE: tuple[Relation, ...] = (inline_attention, inline_counts)
+EMBEDDING: tuple[Relation, ...] = (whole_on_each_gpu,)
 PICTURES: tuple[Relation, ...] = (
     picture_sides,
     one_length,
-    pipelines_stay_whole,
+    whole_on_each_gpu,
     pipeline_by_name,
 )
 
@@ -352,7 +353,8 @@ def relations_of(data: dict[str, Any]) -> tuple[Relation, ...]:
     """The relations that can concern a declaration."""
     if data.get("modality") in ("image", "video"):
         return COMMON + PICTURES
-    return COMMON + INLINE if isinstance(data.get("model"), dict) else COMMON
+    known = COMMON + EMBEDDING if data.get("modality") == "embedding" else COMMON
+    return known + INLINE if isinstance(data.get("model"), dict) else known
 
 
 def _both(given: Given, first: str, second: str) -> Iterator[Problem]:

@@ -53,8 +53,18 @@ def _diffusion(workload: Any, architecture: Architecture, catalog: Catalog) -> S
     return Diffusion(workload, architecture, catalog)
 
 
-PICTURES: dict[str, Callable[..., Sizer]] = {"image": _diffusion, "video": _diffusion}
-"""By modality, where that decides more than the kind: pipelines."""
+def _embedder(workload: Any, architecture: Architecture, catalog: Catalog) -> Sizer:
+    from gpusize.memory.embedding import Embedder
+
+    return Embedder(workload, architecture, catalog)
+
+
+BY_MODALITY: dict[str, Callable[..., Sizer]] = {
+    "image": _diffusion,
+    "video": _diffusion,
+    "embedding": _embedder,
+}
+"""Where the modality decides more than the kind: what generates no tokens."""
 
 
 def fit(
@@ -80,7 +90,7 @@ class Sizing:
         """Choose the sizer of the kind of work."""
         self.kind: str = workload.kind.value
         self.context_length: int = getattr(workload, "context_length", 0)
-        sizer = PICTURES.get(workload.modality.value) or SIZERS.get(self.kind)
+        sizer = BY_MODALITY.get(workload.modality.value) or SIZERS.get(self.kind)
         self.sizer: Sizer | None = sizer(workload, architecture, catalog) if sizer else None
         self._fits: dict[tuple[object, ...], Fit] = {}
 

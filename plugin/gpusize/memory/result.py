@@ -53,15 +53,15 @@ class Assumption(NamedTuple):
     why: str
 
 
-class Picture(NamedTuple):
-    """What a fit says of a pipeline that makes pictures."""
+class Output(NamedTuple):
+    """What a fit says of work that has no sequences: pictures, embeddings."""
 
     stage: str
-    """The stage that needs most: load, encode text, denoise or decode."""
+    """The stage that needs most: load, encode text, denoise or decode; or embed."""
     largest_batch: int
-    """Samples of the declared size that one GPU makes at once; 0 where not one."""
+    """Samples of the declared size, or texts, that one GPU takes at once; 0 where not one."""
     largest_width: int
-    """Sides of the largest picture of the declared shape at the declared batch; 0 where none."""
+    """Sides of the largest picture of the declared shape and batch; 0 where none, and for texts."""
     largest_height: int
     stored: int
     """Bytes of the weights as they are downloaded."""
@@ -92,8 +92,8 @@ class Fit(NamedTuple):
     assumptions: tuple[Assumption, ...]
     constants: tuple[str, ...]
     """Which rows of the engines table were used, as `engine version-range`."""
-    picture: Picture | None = None
-    """Of pipelines that make pictures: what has no sequences."""
+    output: Output | None = None
+    """Of work that has no sequences."""
 
     @property
     def margin(self) -> int | None:

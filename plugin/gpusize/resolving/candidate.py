@@ -16,8 +16,9 @@ from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
 from gpusize.resolving.demand import Demand, demand_of, inference
 from gpusize.settings import DEFAULTS, ResolveSettings
-from gpusize.timing import Timing, timing_of
+from gpusize.timing import Timing, timing_of, unmodelled
 from gpusize.wording import counted
+from gpusize.workload import Inference
 
 if TYPE_CHECKING:
     import datetime
@@ -105,12 +106,17 @@ class Study:
         self._timings: dict[Silicon, Timing] = {}
 
     def _resolved(self) -> Resolved:
-        """Engine and formats; a pipeline has no engine of the catalog, its sizer knows the rest."""
-        if self.architecture.pipeline is not None:
-            sizer = self.sizing.sizer
-            assert sizer is not None
-            return Resolved(None, sizer.problems, sizer.assumptions, sizer.constants)
-        return resolve_setup(inference(self.workload), self.architecture, self.catalog)
+        """Engine and formats; without tokens there is no engine, and the sizer knows the rest."""
+        if self.generates:
+            return resolve_setup(inference(self.workload), self.architecture, self.catalog)
+        sizer = self.sizing.sizer
+        assert sizer is not None
+        return Resolved(None, sizer.problems, sizer.assumptions, sizer.constants)
+
+    @property
+    def generates(self) -> bool:
+        """Whether the work generates tokens; else each GPU does it whole."""
+        return isinstance(self.workload, Inference)
 
     def opened(self) -> Study:
         """The same work on any instance type; itself where none is pinned."""
@@ -150,7 +156,7 @@ class Study:
     @property
     def format(self) -> str:
         """The format of the weights, '' where it is not known."""
-        if self.architecture.pipeline is not None:
+        if not self.generates:
             declared = self.workload.weights_format
             return "" if declared == "auto" else declared
         return self.setup.form.id if self.setup else ""
@@ -171,6 +177,8 @@ class Study:
     def shape(self) -> Shape:
         """What bounds the parallel sizes."""
         architecture = self.architecture
+        if not self.generates:
+            return Shape(1, None, 1, None, self.demand.concurrency)
         by_head = self.splits_tensors
         return Shape(
             heads=architecture.heads if by_head else 0,
@@ -250,6 +258,8 @@ class Study:
             from gpusize.pipeline_timing import timing_of_pipeline
 
             return timing_of_pipeline(self.workload, self.architecture, placement)
+        if not self.generates:
+            return unmodelled("the time of embedding is not modelled")
         fit = self.fit(placement, hardware)
         if not self.splits_tensors:
             layout = placement.layout
@@ -353,8 +363,8 @@ class Candidate:
     @property
     def weight_bytes(self) -> int:
         """One copy of the weights, all ranks together; of a pipeline, as downloaded."""
-        if self.fit.picture is not None:
-            return self.fit.picture.stored
+        if self.fit.output is not None:
+            return self.fit.output.stored
         layout = self.placement.layout
         return self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp
 

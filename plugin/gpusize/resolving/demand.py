@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
+    Embedding,
     Engine,
     Generation,
     Inference,
@@ -26,6 +27,8 @@ TYPICAL_OUTPUT_TOKENS = 256
 """Answer of an ordinary chat turn, used likewise. Memory is never judged by these two."""
 PIPELINES = "diffusers"
 """What runs pipelines that make pictures."""
+EMBEDDERS = "transformers"
+"""What runs models that embed texts."""
 OUTPUT_SHARE = 4
 """One part in so many of a short context is taken for the answer."""
 
@@ -106,8 +109,8 @@ class Demand(NamedTuple):
 
 def demand_of(workload: Workload) -> Demand:
     """Read the numbers that constraints and prices need; what was not declared is said."""
-    if isinstance(workload, Generation):
-        return _of_pictures(workload)
+    if isinstance(workload, (Generation, Embedding)):
+        return _of_batches(workload)
     workload = inference(workload)
     service = workload if isinstance(workload, Serving) else None
     user_facing = service is not None and service.user_facing
@@ -142,19 +145,19 @@ def demand_of(workload: Workload) -> Demand:
     )
 
 
-def _of_pictures(workload: Generation) -> Demand:
-    """The numbers of a pipeline, which has no tokens: batches take the place of sequences."""
+def _of_batches(workload: Generation | Embedding) -> Demand:
+    """The numbers of work that generates no tokens: batches take the place of sequences."""
     service = workload if isinstance(workload, Service) else None
     user_facing = service is not None and service.user_facing
     traffic = service.traffic if service else None
     return Demand(
         kind=workload.kind,
-        engine=PIPELINES,
+        engine=PIPELINES if isinstance(workload, Generation) else EMBEDDERS,
         offload_gib=0.0,
         user_facing=user_facing,
         interruptible=_interruptible(workload, user_facing),
         concurrency=workload.concurrency,
-        context_length=0,
+        context_length=workload.context_length if isinstance(workload, Embedding) else 0,
         tokens_declared=True,
         prompt=0,
         prompt_high=0,
@@ -180,7 +183,7 @@ def _interruptible(workload: Workload, user_facing: bool) -> bool:
 
 
 def inference(workload: Workload) -> Inference:
-    """The workload as one that generates tokens: not one that makes pictures."""
+    """The workload as one that generates tokens: not one that makes pictures or embeds texts."""
     if not isinstance(workload, Inference):
         raise TypeError(f"{type(workload).__name__} has no demand in this version")
     return workload

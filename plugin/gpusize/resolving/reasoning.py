@@ -71,14 +71,14 @@ def _memory(candidate: Candidate) -> str:
     held, asked = fit.sequences, candidate.demand.concurrency
     room = "" if held is None else f", room for {int(held)} of that length (concurrency {asked})"
     at = f"with one sequence of {fit.context_length} tokens{room}"
-    if fit.picture is not None:
-        at = f"at its fullest stage, {fit.picture.stage}"
+    if fit.output is not None:
+        at = f"at its fullest stage, {fit.output.stage}"
     return f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable {at}"
 
 
 def _speed(candidate: Candidate) -> Iterator[str]:
     demand, timing = candidate.demand, candidate.timing
-    if candidate.architecture.pipeline is not None:
+    if not candidate.study.generates:
         yield _pace(timing)
         return
     pairs = (

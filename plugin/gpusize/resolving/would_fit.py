@@ -96,9 +96,9 @@ def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: A
 def _batch(study: Study, tried: list[Candidate]) -> Iterator[str]:
     """The most samples that some candidate makes at once."""
     workload = study.workload
-    pictures = [one.fit.picture for one in tried if one.fit.picture is not None]
-    batch = max((picture.largest_batch for picture in pictures), default=0)
-    if not isinstance(workload, Generation) or not 0 < batch < workload.batch:
+    outputs = [one.fit.output for one in tried if one.fit.output is not None]
+    batch = max((output.largest_batch for output in outputs), default=0)
+    if not 0 < batch < getattr(workload, "batch", 0):
         return
     plan = _plan(study, batch=batch)
     if plan:

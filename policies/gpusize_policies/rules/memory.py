@@ -114,7 +114,7 @@ def kv_cache_exceeds_vram(case: Case) -> Iterator[Remark]:
 
 @rule("GPU116", "pipeline-exceeds-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
 def pipeline_exceeds_vram(case: Case) -> Iterator[Remark]:
-    """A stage of an image or video pipeline does not fit beside the weights that stay there.
+    """A stage of an image or video pipeline, or a batch of texts, does not fit beside the weights.
 
     Why: the weights load, and the run fails minutes later with an out-of-memory error: mostly at
         the last stage, where the VAE decodes the whole picture at once.

@@ -94,13 +94,13 @@ def test_weights_are_those_of_the_components(sized) -> None:
 def test_the_decoder_is_counted_by_the_pixel(sized) -> None:
     found = sized(FLUX)
     per_pixel = 4 * 256 * 2 + 2 * 3 * 2
-    assert found.picture.stage == "decode"
+    assert found.output.stage == "decode"
     assert found.term(Term.ACTIVATIONS) == 1024 * 1024 * per_pixel
 
 
 def test_the_denoiser_is_counted_by_the_token(sized) -> None:
     found = sized(FLUX, pipeline={"tiling": True}, width=4096, height=4096)
-    assert found.picture.stage == "denoise"
+    assert found.output.stage == "denoise"
     assert found.term(Term.ACTIVATIONS) == 18 * (256 * 256 + 512) * 3072 * 2
 
 
@@ -135,21 +135,21 @@ def test_seconds_are_frames(sized) -> None:
 
 
 def test_the_largest_batch_and_picture_leave_room(sized) -> None:
-    picture = sized(FLUX, "g6e.xlarge", width=1344, height=768).picture
-    assert picture.largest_width / picture.largest_height == pytest.approx(1344 / 768, rel=0.05)
+    output = sized(FLUX, "g6e.xlarge", width=1344, height=768).output
+    assert output.largest_width / output.largest_height == pytest.approx(1344 / 768, rel=0.05)
     for fields in (
-        {"batch": picture.largest_batch},
-        {"width": picture.largest_width, "height": picture.largest_height},
+        {"batch": output.largest_batch},
+        {"width": output.largest_width, "height": output.largest_height},
     ):
         taken = {"width": 1344, "height": 768, **fields}
         assert sized(FLUX, "g6e.xlarge", **taken).verdict is Verdict.FITS
-    more = {"width": 1344, "height": 768, "batch": picture.largest_batch + 1}
+    more = {"width": 1344, "height": 768, "batch": output.largest_batch + 1}
     assert sized(FLUX, "g6e.xlarge", **more).verdict is not Verdict.FITS
 
 
 def test_nothing_fits_beside_weights_that_are_too_large(sized) -> None:
-    picture = sized(FLUX, "g5.xlarge").picture
-    assert (picture.largest_batch, picture.largest_width, picture.largest_height) == (0, 0, 0)
+    output = sized(FLUX, "g5.xlarge").output
+    assert (output.largest_batch, output.largest_width, output.largest_height) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

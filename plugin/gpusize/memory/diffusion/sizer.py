@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from gpusize.memory import formats
+from gpusize.memory import alone, formats
 from gpusize.memory.diffusion import stages, weights
 from gpusize.memory.diffusion.job import job_of
-from gpusize.memory.result import Assumption, Fit, Picture, Term, Verdict
+from gpusize.memory.result import Assumption, Fit, Output, Term
 from gpusize.memory.verdict import headroom
 from gpusize.pipeline import unknown_facts
-from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
     from gpusize_catalog.facts import FormatFacts
     from gpusize_catalog.store import Catalog
 
-CONTEXT_BYTES = 600 * MIB
-"""CUDA context and libraries of a PyTorch process (0.5 to 0.9 GiB, torch 2 on A100 and H100)."""
-RESERVED_SHARE = 0.05
-"""What PyTorch's allocator reserves beyond its peak, of the activations (3 to 6 % seen)."""
 WEIGHTS_ERROR = 0.01
 QUANTIZED_ERROR = 0.03
 """Which layers a quantizer leaves alone differs between them."""
@@ -81,7 +75,7 @@ class Diffusion:
         if self.job.fused and any(part.attention_sets is None for part in self.pipeline.denoisers):
             self.problems.append(f"projections of {self.pipeline.name} are not known")
         self._floor: int | None = None
-        self._largest: dict[tuple[int, str], Picture] = {}
+        self._largest: dict[tuple[int, str], Output] = {}
 
     def measure(self, device: Device, layout: Layout) -> Fit:
         """Size the peak; every GPU of a layout holds a pipeline of its own."""
@@ -91,10 +85,10 @@ class Diffusion:
             why = "not declared: the GPU computes no bf16"
             assumptions = [Assumption("computePrecision", OLD_PRECISION, why), *assumptions[1:]]
         stage = self._peak(job)
-        overhead = CONTEXT_BYTES + round(stage.activations * RESERVED_SHARE)
+        overhead = alone.overhead(stage.activations)
         need = stage.size + overhead
         error = self._error(stage)
-        verdict, reasons = _judge(stage, device.usable, need, error)
+        verdict, reasons = alone.judge(stage.name, device.usable, need, error)
         terms = (
             (Term.WEIGHTS, stage.weights),
             (Term.ACTIVATIONS, stage.activations),
@@ -114,7 +108,7 @@ class Diffusion:
             layout.dp,
             tuple(assumptions),
             self.constants,
-            self._picture(job, stage, device.usable),
+            self._output(job, stage, device.usable),
         )
 
     def _falls_back(self, device: Device) -> bool:
@@ -150,7 +144,7 @@ class Diffusion:
         of_weights = stage.weights * (QUANTIZED_ERROR if quantized else WEIGHTS_ERROR)
         return round(sqrt(of_weights**2 + (stage.activations * ACTIVATIONS_ERROR) ** 2))
 
-    def _picture(self, job: Job, stage: Stage, usable: int) -> Picture:
+    def _output(self, job: Job, stage: Stage, usable: int) -> Output:
         """The peak's stage, and the most that a GPU of such memory makes with room to spare."""
         key = (usable, job.precision)
         found = self._largest.get(key)
@@ -158,15 +152,14 @@ class Diffusion:
 
             def holds(one: Job) -> bool:
                 peak = self._peak(one)
-                reserved = round(peak.activations * RESERVED_SHARE)
                 spare = headroom(usable, self._error(peak))
-                return peak.size + reserved + CONTEXT_BYTES + spare <= usable
+                return peak.size + alone.overhead(peak.activations) + spare <= usable
 
-            batch = _most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
+            batch = alone.most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
             steps = LONGEST_SIDE // SIDE_STEP
-            unit = _most(steps, lambda count: holds(_scaled(job, count)))
+            unit = alone.most(steps, lambda count: holds(_scaled(job, count)))
             largest = _scaled(job, unit) if unit else job._replace(width=0, height=0)
-            found = Picture(
+            found = Output(
                 stage.name,
                 batch,
                 largest.width,
@@ -186,29 +179,3 @@ def _scaled(job: Job, count: int) -> Job:
     longer = max(job.width, job.height)
     width, height = [max(1, side * count // longer) * SIDE_STEP for side in (job.width, job.height)]
     return job._replace(width=width, height=height)
-
-
-def _most(limit: int, holds: Callable[[int], bool]) -> int:
-    """The largest count up to a limit that holds; 0 where not even one does."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _judge(stage: Stage, usable: int, need: int, error: int) -> tuple[Verdict, tuple[str, ...]]:
-    """Verdict and its reasons, by the rules of every other kind of work."""
-    margin = usable - need
-    if margin < -error:
-        told = f"{stage.name}: {gib(-margin)} more than the {gib(usable)} of the GPU"
-        return Verdict.DOES_NOT_FIT, (told,)
-    if margin < 0:
-        told = f"needs {gib(-margin)} more, which lies within the error of {gib(error)}"
-        return Verdict.TIGHT, (told,)
-    if margin < headroom(usable, error):
-        return Verdict.TIGHT, (f"only {gib(margin)} of {gib(usable)} are left",)
-    return Verdict.FITS, ()
