@@ -90,6 +90,19 @@ def test_a_text_beyond_the_positions_is_told(catalog) -> None:
     assert list(context_beyond_model_limit(resolution.candidate))
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"weightsFormat": "awq"}, "whether transformers loads awq weights is not known"),
+        ({"computePrecision": "fp8"}, "embedding in fp8 is not modelled"),
+    ],
+)
+def test_what_is_not_known_is_said(sized, fields, told) -> None:
+    found = sized(BGE, **fields)
+    assert found.verdict is Verdict.UNKNOWN
+    assert told in found.reasons[0]
+
+
 def test_pictures_are_not_embedded(sized) -> None:
     with pytest.raises(GpuSizeError, match="makes images"):
         sized("FLUX.1-dev")

@@ -27,8 +27,6 @@ QUANTIZED_ERROR = 0.03
 """Which layers a quantizer leaves alone differs between them."""
 ACTIVATIONS_ERROR = 0.25
 """Between the runs that the constants come from: 18 to 20 tensors, 6.4 to 6.7, 37 to 46 kB."""
-QUANTIZED = frozenset({"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"})
-"""Formats that diffusers quantizes to, beside GGUF files. Source: its quantization guides, 0.42."""
 OLD_PRECISION = "fp16"
 BF16_CAPABILITY = (8, 0)
 """From here on GPUs compute in bf16. Source: CUDA programming guide, arithmetic by capability."""
@@ -171,7 +169,7 @@ class Diffusion:
 
 
 def _is_taken(form: str) -> bool:
-    return form in formats.COMPUTE_BYTES or form in QUANTIZED or form.startswith(GGUF)
+    return form in formats.COMPUTE_BYTES or form in alone.QUANTIZED or form.startswith(GGUF)
 
 
 def _scaled(job: Job, count: int) -> Job:
