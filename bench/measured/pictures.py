@@ -22,7 +22,7 @@ from gpusize_catalog.units import GIB
 TASKS = {"text-to-image": "image", "text-to-video": "video", "image-to-video": "video"}
 TEXTS = frozenset({"embedding", "rerank"})
 """Tasks of which no row has a measured peak."""
-OTHER_MODALITIES = "of a modality that is not modelled yet"
+OTHER_TASKS = "not of an image or video pipeline"
 FORMATS = (
     (r"^(int8wo|int8dq|int8 torchao|int8|int8 \(.*\))$", "int8"),
     (r"^(fp8wo|fp8dq|fp8dqrow|fp8)$", "fp8"),
@@ -47,7 +47,8 @@ class Peaks(NamedTuple):
 
     misses: dict[str, list[Miss]]
     skipped: Counter[str]
-    verdicts: Counter[tuple[str, bool]]
+    verdicts: Counter[str]
+    """Of the rows that ran on a GPU that they name."""
 
 
 def score_pictures(path: Path, catalog: Catalog) -> Peaks:
@@ -67,7 +68,7 @@ def _compare(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None:
     if row["task"] in TEXTS:
         raise Skip("stated, not measured")
     if modality is None:
-        raise Skip(f"{row['task'].partition(' ')[0]}: {OTHER_MODALITIES}")
+        raise Skip(f"{row['task'].partition(' ')[0]}: {OTHER_TASKS}")
     declared = _declared(row, modality, catalog)
     measured = row["measured"] or {}
     if row["evidence"] != "measured" or not measured.get("peak_gib"):
@@ -76,7 +77,8 @@ def _compare(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None:
     if found.verdict is Verdict.UNKNOWN:
         raise Skip("; ".join(found.reasons))
     result.misses[modality].append(Miss(row["id"], _peak(found) / GIB, measured["peak_gib"]))
-    result.verdicts[found.verdict.value, measured.get("oom") is not True] += 1
+    if _gpu(row) is not None:
+        result.verdicts[found.verdict.value] += 1
 
 
 def _peak(found: Fit) -> int:
@@ -163,11 +165,14 @@ def _format(word: str) -> str:
 
 def _placement(row: dict[str, Any], catalog: Catalog) -> Placement:
     """The row's GPU, any one where it names none: the peak is the same on all."""
-    name = (row["gpu"] or "").lower()
-    gpu_id = next((one for pattern, one in GPUS if re.search(pattern, name)), "H100")
-    gpu = catalog.gpu(gpu_id)
+    gpu = catalog.gpu(_gpu(row) or "H100")
     instance = catalog.instance("p5.4xlarge")._replace(gpu_id=gpu.id)
     return Placement(instance, gpu, 1, Layout(), "us-east-1", Market.ON_DEMAND)
+
+
+def _gpu(row: dict[str, Any]) -> str | None:
+    name = (row["gpu"] or "").lower()
+    return next((one for pattern, one in GPUS if re.search(pattern, name)), None)
 
 
 def report_pictures(result: Peaks, show: int) -> str:
@@ -190,5 +195,10 @@ def report_pictures(result: Peaks, show: int) -> str:
         f" measured {miss.measured:.2f}"
         for miss in worst
     ]
+    ran = result.verdicts
+    lines.append(
+        f"pictures verdicts: {ran.total()} ran, called does-not-fit {ran['does-not-fit']},"
+        f" tight {ran['tight']}"
+    )
     lines += [f"left out {count}: {reason}" for reason, count in result.skipped.most_common()]
     return "\n".join(lines)

@@ -366,9 +366,9 @@ def test_geometry_of_a_pipeline_has_a_source(catalog: Catalog) -> None:
 
 
 def test_blocks_of_a_pipeline_agree_with_its_parameters(catalog: Catalog) -> None:
-    """Twelve times the width squared per block is part of a transformer, and most of a simple one."""
+    """A token passes twelve times the width squared per block: a third to all parameters."""
     for name in catalog.pipelines():
         for part in catalog.components(name):
             if part.blocks is not None and part.hidden and part.params:
                 share = 12 * part.blocks * part.hidden**2 / part.params
-                assert 0.4 < share < 1.1, (name, share)
+                assert 0.3 < share < 1.1, (name, share)
