@@ -29,6 +29,7 @@ SMALLER_CACHE = "fp8"
 CONTEXT_STEP = 1024
 """Contexts are proposed in whole steps of so many tokens."""
 CONTEXT_TRIES = 6
+BATCH_TRIES = 12
 REGION_TRIES = 12
 MORE_NODES = 8
 MS = 1e3
@@ -87,22 +88,26 @@ def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: A
         changes["pipeline offload model"] = {"pipeline": waiting}
         both = waiting.model_copy(update={"tiling": True})
         changes["pipeline offload model and tiling"] = {"pipeline": both}
+    found = set()
     for named, change in changes.items():
-        plan = _plan(study, **change)
+        plan = (
+            None if any(named.startswith(f"{one} and") for one in found) else _plan(study, **change)
+        )
         if plan:
+            found.add(named)
             yield f"{named}: {plan_in_words(plan)}"
 
 
 def _batch(study: Study, tried: list[Candidate]) -> Iterator[str]:
-    """The most samples that some candidate makes at once."""
-    workload = study.workload
+    """The most samples that some candidate takes at once, then less until the rest agrees."""
+    declared = getattr(study.workload, "batch", 0)
     outputs = [one.fit.output for one in tried if one.fit.output is not None]
-    batch = max((output.largest_batch for output in outputs), default=0)
-    if not 0 < batch < getattr(workload, "batch", 0):
-        return
-    plan = _plan(study, batch=batch)
-    if plan:
-        yield f"batch {batch}: {plan_in_words(plan)}"
+    batches = {output.largest_batch for output in outputs if 0 < output.largest_batch < declared}
+    for batch in sorted(batches, reverse=True)[:BATCH_TRIES]:
+        plan = _plan(study, batch=batch)
+        if plan:
+            yield f"batch {batch}: {plan_in_words(plan)}"
+            return
 
 
 def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
