@@ -88,7 +88,7 @@ def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: A
         changes["pipeline offload model"] = {"pipeline": waiting}
         both = waiting.model_copy(update={"tiling": True})
         changes["pipeline offload model and tiling"] = {"pipeline": both}
-    found = set()
+    found: set[str] = set()
     for named, change in changes.items():
         plan = (
             None if any(named.startswith(f"{one} and") for one in found) else _plan(study, **change)
