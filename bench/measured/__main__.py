@@ -24,8 +24,9 @@ DIR holds {FILE}: one measured run a line, a JSON object with
   gpu_total_gib, n_gpus, tensor_parallel, pipeline_parallel, data_parallel, sanity, and
   measured: weights_gib_per_gpu, kv_available_gib_per_gpu, max_concurrency, kv_tokens, fits
 
-null stands for what is not known. Image and video rows of other.jsonl beside it are scored;
-training.jsonl and throughput.jsonl may lie there and are not. docs/measured.md describes the fields and shows the results.
+null stands for what is not known. Image and video rows of other.jsonl beside it are scored too;
+training.jsonl and throughput.jsonl may lie there and are not. docs/measured.md describes the
+fields and shows the results.
 """
 
 
