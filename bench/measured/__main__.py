@@ -7,11 +7,12 @@ import json
 import sys
 from pathlib import Path
 
-from bench.measured import cases, score, training_cases, training_score
+from bench.measured import cases, pictures, score, training_cases, training_score
 from gpusize_catalog.store import load
 
 FILE = "serving.jsonl"
 BESIDE = Path("../shared/cases")
+PICTURES = "other.jsonl"
 SHOWN = 8
 
 MORE = f"""\
@@ -22,8 +23,9 @@ DIR holds {FILE}: one measured run a line, a JSON object with
   gpu_total_gib, n_gpus, tensor_parallel, pipeline_parallel, data_parallel, sanity, and
   measured: weights_gib_per_gpu, kv_available_gib_per_gpu, max_concurrency, kv_tokens, fits
 
-null stands for what is not known. training.jsonl beside it is scored too, throughput.jsonl and
-other.jsonl are not. docs/measured.md describes the fields and shows the results.
+null stands for what is not known. training.jsonl and the image and video rows of other.jsonl
+beside it are scored too, throughput.jsonl is not. docs/measured.md describes the fields and shows
+the results.
 """
 
 
@@ -50,6 +52,9 @@ def main(arguments: list[str]) -> int:
             print(score.report(score.score(found, catalog, skipped), asked.show))
         else:
             print(f"skipped: no {serving.name} in the folder given")
+        drawn = asked.folder / PICTURES
+        if drawn.is_file():
+            print(pictures.report_pictures(pictures.score_pictures(drawn, catalog), asked.show))
     if not training.is_file():
         print(f"skipped: no {training.name} in the folder given")
         return 0

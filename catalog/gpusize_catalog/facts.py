@@ -379,6 +379,40 @@ class DiffusionComponent(NamedTuple):
     class_or_name: str
     params: int | None
     """None: not counted."""
+    makes: str
+    """image, video or audio, on the part that removes the noise; else empty."""
+    hidden: int | None
+    """Width of the denoiser; of a U-Net, its width at full latent resolution."""
+    blocks: int | None
+    """Transformer blocks that one token passes; None: not known, or not a transformer."""
+    attention_sets: int | None
+    """Sets of query, key and value projections; None: not known, or not all alike."""
+    patch: int | None
+    """Latent pixels per token, each way."""
+    patch_frames: int | None
+    """Latent frames per token."""
+    rows_per_sample: int | None
+    """Rows of the denoiser's batch that one sample takes: 2 with guidance in one pass."""
+    passes: int | None
+    """Rows that one sample takes in one step, at once or one after the other."""
+    text_tokens: int | None
+    stream_bits: int | None
+    """Bits of one number of the residual stream beside 16-bit weights."""
+    scale: int | None
+    """Pixels per latent pixel, each way."""
+    scale_frames: int | None
+    decoder_kind: str
+    """2d, causal-3d or conditioned-3d; else empty."""
+    decoder_width: int | None
+    """Channels of the decoder's widest layer at its last resolution."""
+    decoder_shrink: int | None
+    """Pixels per position of that layer, each way."""
+    decoded_frames: int | None
+    """Frames decoded at once; None: all."""
+    tile_pixels: int | None
+    upcasts_fp16: bool | None
+    """Whether the decoder computes in fp32 where the pipeline is fp16."""
+    geometry_source: str
     notes: str
     source: str
 

@@ -30,6 +30,7 @@ def _entries(catalog: Catalog) -> list[tuple[str, str, str]]:
         *(("instances", one.id, _instance(one)) for one in catalog.instances()),
         *(("models", model.id, _model(model)) for model in catalog.models()),
         *(("model_aliases", one.alias, f"as {one.model_id}") for one in catalog.aliases()),
+        *(("diffusion_components", name, _pipeline(catalog, name)) for name in catalog.pipelines()),
         *(("formats", form.id, form.name) for form in catalog.formats()),
         *(("engines", name, _engine(catalog, name)) for name in catalog.engine_names()),
         *(("regions", code, _region(catalog, code)) for code in catalog.regions()),
@@ -50,6 +51,15 @@ def _instance(instance: InstanceType) -> str:
     memory = f", {instance.memory_bytes / GIB:g} GiB host memory" if instance.memory_bytes else ""
     device = instance.gpu_id or instance.api_name or "GPU"
     return f"{count} x {device}{share}{memory}, {instance.status.value}"
+
+
+def _pipeline(catalog: Catalog, name: str) -> str:
+    parts = catalog.components(name)
+    makes = next((part.makes for part in parts if part.makes), "")
+    size = sum(part.params or 0 for part in parts)
+    known = f"{size / BILLION:.1f}B parameters" if size else "parameters not counted"
+    count = f"{len(parts)} component{'s' if len(parts) > 1 else ''}"
+    return f"{known}, {count}{', makes ' + makes if makes else ''}"
 
 
 def _model(model: ModelFacts) -> str:

@@ -225,6 +225,21 @@ class Catalog:
         """Return the components of a diffusion pipeline; empty when unknown."""
         return self._group(t.DIFFUSION_COMPONENTS, model)
 
+    def pipelines(self) -> tuple[str, ...]:
+        """Return the ids of all diffusion pipelines."""
+        return tuple(self._lines(t.DIFFUSION_COMPONENTS))
+
+    def pipeline_id(self, name: str) -> str | None:
+        """Return the id of a pipeline by id, or by its last part alone, in any case, or None."""
+        folded = name.lower()
+        known = self.pipelines()
+        if name in known:
+            return name
+        whole = [one for one in known if one.lower() == folded]
+        last = [one for one in known if one.rpartition("/")[2].lower() == folded]
+        found = whole or last
+        return found[0] if len(found) == 1 else None
+
     def _match(self, name: str) -> tuple[ModelFacts, str] | None:
         """Find a model once per spelling."""
         if name not in self._matches:
@@ -313,6 +328,9 @@ class Catalog:
         names = list(self._lines(t.TABLES[table]))
         if table == t.MODELS.name:
             names += self._lines(t.MODEL_ALIASES)
+        if table in (t.MODELS.name, t.DIFFUSION_COMPONENTS.name):
+            pipelines = self.pipelines()
+            names += [*pipelines, *(one.rpartition("/")[2] for one in pipelines)]
         return names
 
     # Rows

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
-    from gpusize.workload import InlineModel
+    from gpusize.pipeline import PipelineFacts
+    from gpusize.workload import InlineModel, Workload
     from gpusize_catalog.facts import ModelFacts
     from gpusize_catalog.store import Catalog
 
@@ -101,6 +102,8 @@ class Architecture(NamedTuple):
     """Why the state per token cannot be computed."""
     assumption: str = ""
     """What was assumed to find the model; empty where its id was given."""
+    pipeline: PipelineFacts | None = None
+    """The components of a pipeline; the fields above then say that it is never split."""
 
     @property
     def is_latent(self) -> bool:
@@ -129,11 +132,75 @@ def architecture_of(
     if not isinstance(model, str):
         return _of_inline(model)
     if not is_path(model):
-        facts, assumption = catalog.model_match(model)
-        return _of_facts(facts, assumption)
+        return _of_name(model, catalog)
     from gpusize.hub_config import read_config
 
     return read_config(model, base_dir)
+
+
+def architecture_for(
+    workload: Workload, catalog: Catalog, base_dir: Path | None = None
+) -> Architecture:
+    """Return the architecture of a workload's model, which must do what is declared.
+
+    Raises `GpuSizeError` as `architecture_of`, and for a model of another modality.
+    """
+    architecture = architecture_of(workload.model, catalog, base_dir)
+    makes = architecture.pipeline.makes if architecture.pipeline else ""
+    modality = workload.modality.value
+    is_picture = modality in PICTURES
+    if is_picture and not makes:
+        listed = " or ".join(catalog.suggest("diffusion_components", architecture.name))
+        fix = f"did you mean {listed}?" if listed else "name a pipeline of the catalog"
+        raise problem(f"{architecture.name} makes no {modality}s", fix)
+    if makes and makes != modality:
+        can = f"declare modality {makes}" if makes in PICTURES else "it cannot be sized yet"
+        raise problem(f"{architecture.name} is a pipeline that makes {MADE[makes]}", can)
+    return architecture
+
+
+PICTURES = frozenset({"image", "video"})
+"""Modalities that a pipeline makes, of those that can be sized."""
+MADE = {"image": "images", "video": "videos", "audio": "audio"}
+
+
+def _of_name(name: str, catalog: Catalog) -> Architecture:
+    """Architecture of a model or pipeline of the catalog."""
+    from gpusize.pipeline import find_pipeline
+
+    if catalog.find_model(name) is None:
+        pipeline = find_pipeline(name, catalog)
+        if pipeline is not None:
+            return _of_pipeline(pipeline, name)
+    facts, assumption = catalog.model_match(name)
+    return _of_facts(facts, assumption)
+
+
+def _of_pipeline(pipeline: PipelineFacts, name: str) -> Architecture:
+    """A pipeline as one layer with one head: whole on each GPU."""
+    return Architecture(
+        name=pipeline.name,
+        total_params=pipeline.params,
+        active_params=None,
+        layers=1,
+        hidden=1,
+        intermediate=None,
+        heads=1,
+        kv_heads=1,
+        head_dim=1,
+        vocab=0,
+        tie_embeddings=False,
+        max_position=None,
+        native_format=None,
+        attention=(),
+        embedding_params=0,
+        head_params=0,
+        expert_params=0,
+        linear_params=0,
+        other_params=pipeline.params,
+        assumption="" if name == pipeline.name else f"taken as {pipeline.name}",
+        pipeline=pipeline,
+    )
 
 
 def is_path(model: str) -> bool:

@@ -88,6 +88,17 @@ class LatencyArgs(TypedDict, total=False):
     time_to_first_token_ms: float
 
 
+class PipelineArgs(TypedDict, total=False):
+    """How a pipeline of components is held and decoded."""
+
+    offload: Literal["none", "model", "sequential"]
+    text_encoder_format: str
+    quantized_on_gpu: bool
+    fused_projections: bool
+    tiling: bool
+    slicing: bool
+
+
 class ReplicasArgs(TypedDict, total=False):
     """Copies of the whole placement; a bare number fixes both ends."""
 
@@ -149,7 +160,7 @@ class DeclarationArgs(TypedDict, total=False):
     """What runs and how it must run, as in a workload file."""
 
     kind: Literal["serving", "batch-inference", "evaluation", "fine-tuning", "pre-training"]
-    modality: Literal["text", "vision-language"]
+    modality: Literal["text", "vision-language", "image", "video", "embedding"]
     model: str | InlineModelArgs
     weights_format: str
     compute_precision: str
@@ -176,9 +187,9 @@ class DeclarationArgs(TypedDict, total=False):
     concurrency: int
     replicas: float | ReplicasArgs
     user_facing: bool
-    latency: LatencyArgs
     traffic: TrafficArgs
     horizon_months: float
+    latency: LatencyArgs
     run_hours: float
     runs_per_month: float
     checkpoints: CheckpointsArgs
@@ -200,3 +211,11 @@ class DeclarationArgs(TypedDict, total=False):
     method: Literal["full", "lora", "qlora", "dora"]
     adapter: AdapterArgs
     images: ImagesArgs
+    width: int
+    height: int
+    batch: int
+    steps: int
+    pipeline: PipelineArgs
+    frames: int
+    seconds: float
+    fps: float

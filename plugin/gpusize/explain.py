@@ -10,10 +10,10 @@ from gpusize_catalog.units import GIB, gib, usd
 
 if TYPE_CHECKING:
     from gpusize.constraints.reason import Reason
-    from gpusize.memory.result import Fit
+    from gpusize.memory.result import Fit, Output
     from gpusize.pricing import Cost
     from gpusize.resolution import Plan, Rejection, Resolution
-    from gpusize.timing import Timing
+    from gpusize.timing import Pace, Timing
 
 GIB_DIGITS = 3
 USD_DIGITS = 4
@@ -124,11 +124,22 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "bandGib": _gib(fit.band),
         "kvPoolGib": _gib(fit.kv_pool),
         "termsGib": {term.value: _gib(size) for term, size in fit.terms},
-        "contextLength": fit.context_length,
+        "contextLength": fit.context_length or (None if fit.output else 0),
         "sequences": _round(fit.sequences, MS_DIGITS),
         "longestContext": fit.longest_context,
         "reasons": list(fit.reasons),
         "constants": list(fit.constants),
+        **(_output(fit.output) if fit.output else {}),
+    }
+
+
+def _output(output: Output) -> dict[str, Any]:
+    """Return what a fit says of a pipeline."""
+    return {
+        "stage": output.stage,
+        "largestBatch": output.largest_batch,
+        "largestWidth": output.largest_width or None,
+        "largestHeight": output.largest_height or None,
     }
 
 
@@ -156,6 +167,18 @@ def timing_data(timing: Timing) -> dict[str, Any]:
         "linkBytesPerSecond": timing.link_bandwidth,
         "tokensPerSecond": _round(timing.tokens_per_second, MS_DIGITS),
         "unknown": list(timing.unknown),
+        **(_pace(timing.pace) if timing.pace else {}),
+    }
+
+
+def _pace(pace: Pace) -> dict[str, Any]:
+    """Return seconds per image or per second of video."""
+    return {
+        "per": pace.what,
+        "sampleSeconds": round(pace.seconds, MS_DIGITS),
+        "sampleSecondsLow": round(pace.low, MS_DIGITS),
+        "sampleSecondsHigh": round(pace.high, MS_DIGITS),
+        "sampleBoundSeconds": round(pace.bound, MS_DIGITS),
     }
 
 
@@ -227,6 +250,11 @@ def _memory_lines(fit: Fit) -> Iterator[str]:
     terms = ", ".join(f"{term.value} {gib(size)}" for term, size in fit.terms)
     yield f"  {'memory:':{WIDTH}}{terms}"
     yield f"  {'':{WIDTH}}{gib(fit.margin)} of {gib(fit.budget)} free (+-{gib(fit.band)}) per GPU"
+    if fit.output is not None and fit.output.largest_batch:
+        output = fit.output
+        largest = f", or {output.largest_width}x{output.largest_height} pixels"
+        told = largest if output.largest_width else ""
+        yield f"  {'':{WIDTH}}at most batch {output.largest_batch}{told}"
 
 
 def _money_lines(cost: Cost) -> Iterator[str]:

@@ -51,7 +51,10 @@ LAYOUT: dict[str, tuple[Json, str]] = {
 }
 FIT: dict[str, tuple[Json, str]] = {
     "verdict": (TEXT, "fits, tight, does-not-fit or unknown."),
-    "needGib": (NUMBER, "GiB that one full-context sequence needs on the worst GPU."),
+    "needGib": (
+        NUMBER,
+        "GiB that one full-context sequence, or one batch of pictures, needs on the worst GPU.",
+    ),
     "budgetGib": (NUMBER, "GiB of one GPU that the engine may use."),
     "marginGib": (NUMBER, "GiB left, negative when it does not fit."),
     "bandGib": (NUMBER, "One-sided error of the need, GiB."),
@@ -65,6 +68,13 @@ FIT: dict[str, tuple[Json, str]] = {
     "contextLength": (WHOLE, "Tokens of the sequence that the need is for."),
     "reasons": (TEXTS, "What is not known, where the verdict is unknown."),
     "constants": (TEXTS, "Rows of the engines table that were used."),
+    "stage": (TEXT, "Stage of a pipeline that needs most: load, encode text, denoise or decode."),
+    "largestBatch": (WHOLE, "Samples of the declared size that one GPU makes at once."),
+    "largestWidth": (
+        WHOLE,
+        "Width of the largest picture of the declared shape that fits, pixels.",
+    ),
+    "largestHeight": (WHOLE, "Its height, pixels."),
 }
 GROUPS: dict[str, tuple[str, dict[str, tuple[Json, str]], tuple[str, ...]]] = {
     "DecidedLayout": ("Parallel sizes of one replica.", LAYOUT, tuple(LAYOUT)),

@@ -87,6 +87,19 @@ class Link(NamedTuple):
         return start + hops * per_hop + moved / ((self.bandwidth or 0.0) * share)
 
 
+class Pace(NamedTuple):
+    """Seconds that a pipeline takes on one GPU for each sample."""
+
+    what: str
+    """image, or second of video."""
+    seconds: float
+    """Estimate, and the ends of its error band."""
+    low: float
+    high: float
+    bound: float
+    """At the peak: nothing is faster."""
+
+
 class Timing(NamedTuple):
     """Seconds of one replica at the declared concurrency; None: not known, `unknown` says why."""
 
@@ -114,6 +127,13 @@ class Timing(NamedTuple):
     """The whole training run, estimate; None: its tokens are not declared, or no training."""
     hours_range: tuple[float, float] | None = None
     """Between which hours it lies, by the shares of the peak that published runs reach."""
+    pace: Pace | None = None
+    """Of pipelines, which have no tokens."""
+
+
+def unmodelled(*why: str) -> Timing:
+    """No times, of work on whole GPUs between which nothing moves."""
+    return Timing(None, None, None, None, 0.0, "", None, None, None, why)
 
 
 class Step(NamedTuple):

@@ -56,11 +56,14 @@ class Modality(str, Enum):
 
     TEXT = "text"
     VISION_LANGUAGE = "vision-language"
+    IMAGE = "image"
+    VIDEO = "video"
+    EMBEDDING = "embedding"
 
 
 RESERVED_KINDS = ("post-training",)
 """Kinds of the vocabulary that this version cannot size."""
-RESERVED_MODALITIES = ("image", "video", "audio", "embedding")
+RESERVED_MODALITIES = ("audio",)
 """Modalities of the vocabulary that this version cannot size."""
 
 
@@ -96,6 +99,14 @@ class WeightsLocation(str, Enum):
     S3 = "s3"
     FSX = "fsx"
     HUB = "hub"
+
+
+class PipelineOffload(str, Enum):
+    """What of a pipeline waits in host memory."""
+
+    NONE = "none"
+    MODEL = "model"
+    SEQUENTIAL = "sequential"
 
 
 class CheckpointLocation(str, Enum):
@@ -443,6 +454,28 @@ class Images(Group):
     height: Positive = Field(1024, description="Height of one image, pixels.")
 
 
+class Pipeline(Group):
+    """How a pipeline of components is held and decoded."""
+
+    offload: PipelineOffload = Field(
+        PipelineOffload.NONE,
+        description="What waits in host memory: nothing, each component until its turn (model), or "
+        "each layer until its turn (sequential).",
+    )
+    text_encoder_format: Annotated[str, WEIGHTS_FORMATS] = Field(
+        "auto", description="Format of the text encoders' weights; auto: the compute precision."
+    )
+    quantized_on_gpu: Switch = Field(
+        False,
+        description="Whether weights are loaded unquantized to the GPU and quantized there.",
+    )
+    fused_projections: Switch = Field(
+        False, description="Whether fused query, key and value projections are held besides."
+    )
+    tiling: Switch = Field(False, description="Whether the VAE decodes in tiles.")
+    slicing: Switch = Field(False, description="Whether the VAE decodes one sample at a time.")
+
+
 class WaiverEntry(Group):
     """An accepted finding: why, by whom, until when."""
 
@@ -515,7 +548,8 @@ class Workload(Group):
     kind: Kind = Field(description="What runs.", examples=["serving"])
     modality: Modality = Field(Modality.TEXT, description="What goes in and out.")
     model: Text | InlineModel = Field(
-        description="Model: a catalog id or alias, the path of a config.json, or an architecture.",
+        description="Model: a catalog id or alias, the path of a config.json, or an architecture; "
+        "for images and videos the id of a pipeline.",
         examples=["meta-llama/Llama-3.1-8B-Instruct"],
     )
     weights_format: Annotated[str, WEIGHTS_FORMATS] = Field(
@@ -585,19 +619,18 @@ class Inference(Workload):
     )
 
 
-class Serving(Inference):
-    """A service that answers requests."""
+class Service(Group):
+    """Fields of what answers until further notice."""
 
     user_facing: Switch = Field(True, description="Whether a person waits for the answer.")
-    latency: Latency = Field(Latency.model_construct(), description="Targets that a user feels.")
     traffic: Traffic = Field(Traffic.model_construct(), description="When requests come.")
     horizon_months: PositiveFloat | None = Field(
         None, description="Months that the service is to run."
     )
 
 
-class BatchInference(Inference):
-    """Bounded generation over a set of inputs."""
+class Bounded(Group):
+    """Fields of what runs to an end."""
 
     run_hours: PositiveFloat | None = Field(None, description="Length of one run, hours.")
     runs_per_month: PositiveFloat | None = Field(None, description="Runs in a month.")
@@ -606,6 +639,16 @@ class BatchInference(Inference):
     )
 
     default_tolerance: ClassVar[InterruptionTolerance] = InterruptionTolerance.RESTARTABLE
+
+
+class Serving(Service, Inference):
+    """A service that answers requests."""
+
+    latency: Latency = Field(Latency.model_construct(), description="Targets that a user feels.")
+
+
+class BatchInference(Bounded, Inference):
+    """Bounded generation over a set of inputs."""
 
 
 class Evaluation(BatchInference):
@@ -700,6 +743,95 @@ class PreTraining(Training):
     """A bounded run that trains a model on text."""
 
 
+class Generation(Workload):
+    """Fields of every kind that makes pictures by a pipeline of components."""
+
+    width: Positive = Field(description="Width of a picture, pixels.", examples=[1024])
+    height: Positive = Field(description="Height of a picture, pixels.", examples=[1024])
+    batch: Positive = Field(1, description="Samples that are made together on one GPU.")
+    steps: Positive | None = Field(None, description="Steps that remove the noise of one sample.")
+    pipeline: Pipeline = Field(
+        Pipeline.model_construct(), description="How the pipeline is held and decoded."
+    )
+    concurrency: Positive = Field(
+        1,
+        description="Batches at once in one replica, each on a GPU of its own where one is.",
+    )
+    replicas: Replicas = Field(
+        Replicas.model_construct(), description="Copies of the whole placement."
+    )
+
+
+class VideoGeneration(Generation):
+    """Fields of every kind that makes videos."""
+
+    frames: Positive | None = Field(
+        None, description="Frames of one video; seconds x fps + 1 where it is left out."
+    )
+    seconds: PositiveFloat | None = Field(None, description="Length of one video, seconds.")
+    fps: PositiveFloat = Field(24.0, description="Frames of a video per second.")
+
+    @property
+    def all_frames(self) -> int:
+        """Frames as declared, or as many as the seconds take."""
+        return self.frames or round((self.seconds or 0.0) * self.fps) + 1
+
+    @property
+    def length(self) -> float:
+        """Seconds of one video."""
+        return self.seconds or self.all_frames / self.fps
+
+
+class Embedding(Workload):
+    """Fields of every kind that turns texts into vectors, or ranks them."""
+
+    context_length: Positive = Field(description="Longest text, tokens.", examples=[512])
+    batch: Positive = Field(1, description="Texts that one forward pass takes on one GPU.")
+    concurrency: Positive = Field(
+        1,
+        description="Batches at once in one replica, each on a GPU of its own where one is.",
+    )
+    replicas: Replicas = Field(
+        Replicas.model_construct(), description="Copies of the whole placement."
+    )
+
+
+class EmbeddingServing(Service, Embedding):
+    """A service that embeds texts."""
+
+
+class EmbeddingBatchInference(Bounded, Embedding):
+    """Bounded embedding of a set of texts."""
+
+
+class EmbeddingEvaluation(EmbeddingBatchInference):
+    """A bounded run that scores an embedding model."""
+
+
+class ImageServing(Service, Generation):
+    """A service that makes images."""
+
+
+class ImageBatchInference(Bounded, Generation):
+    """Bounded making of images."""
+
+
+class ImageEvaluation(ImageBatchInference):
+    """A bounded run that scores an image pipeline."""
+
+
+class VideoServing(Service, VideoGeneration):
+    """A service that makes videos."""
+
+
+class VideoBatchInference(Bounded, VideoGeneration):
+    """Bounded making of videos."""
+
+
+class VideoEvaluation(VideoBatchInference):
+    """A bounded run that scores a video pipeline."""
+
+
 WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.TEXT): Serving,
     (Kind.BATCH_INFERENCE, Modality.TEXT): BatchInference,
@@ -709,6 +841,15 @@ WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.VISION_LANGUAGE): VisionLanguageServing,
     (Kind.BATCH_INFERENCE, Modality.VISION_LANGUAGE): VisionLanguageBatchInference,
     (Kind.EVALUATION, Modality.VISION_LANGUAGE): VisionLanguageEvaluation,
+    (Kind.SERVING, Modality.IMAGE): ImageServing,
+    (Kind.BATCH_INFERENCE, Modality.IMAGE): ImageBatchInference,
+    (Kind.EVALUATION, Modality.IMAGE): ImageEvaluation,
+    (Kind.SERVING, Modality.VIDEO): VideoServing,
+    (Kind.BATCH_INFERENCE, Modality.VIDEO): VideoBatchInference,
+    (Kind.EVALUATION, Modality.VIDEO): VideoEvaluation,
+    (Kind.SERVING, Modality.EMBEDDING): EmbeddingServing,
+    (Kind.BATCH_INFERENCE, Modality.EMBEDDING): EmbeddingBatchInference,
+    (Kind.EVALUATION, Modality.EMBEDDING): EmbeddingEvaluation,
 }
 
 

@@ -355,3 +355,20 @@ def test_diffusion_components(catalog: Catalog) -> None:
     ]
     uncounted = [part for part in catalog.components("Lightricks/LTX-2") if part.params is None]
     assert [part.component for part in uncounted] == ["vae"]
+
+
+def test_geometry_of_a_pipeline_has_a_source(catalog: Catalog) -> None:
+    for name in catalog.pipelines():
+        for part in catalog.components(name):
+            known = any((part.hidden, part.patch, part.scale, part.decoder_kind))
+            assert bool(part.geometry_source) == known, name
+            assert (part.decoder_kind != "") == (part.decoder_width is not None), name
+
+
+def test_blocks_of_a_pipeline_agree_with_its_parameters(catalog: Catalog) -> None:
+    """A token passes twelve times the width squared per block: a third to all parameters."""
+    for name in catalog.pipelines():
+        for part in catalog.components(name):
+            if part.blocks is not None and part.hidden and part.params:
+                share = 12 * part.blocks * part.hidden**2 / part.params
+                assert 0.3 < share < 1.1, (name, share)

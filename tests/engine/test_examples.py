@@ -48,6 +48,13 @@ STORIES = (
         {"training-states-exceed-vram": "mandatory", "nvlink-required": "advisory"},
         ("g5.48xlarge", "of a step goes into moving"),
     ),
+    Story("images-flux-l40s", True, {}, ("g6e.xlarge", "decode", "largestBatch: 4")),
+    Story(
+        "video-on-24gb",
+        False,
+        {"pipeline-exceeds-vram": "mandatory"},
+        ("to decode needs 32.9 GiB", "22.1 GiB", "Fix: "),
+    ),
     Story(
         "raw-instance",
         False,

@@ -82,6 +82,7 @@ LAYOUT: dict[str, Constraint] = {
     "training-states-exceed-vram": training.training_states_exceed_vram,
     "training-activations-exceed-vram": training.training_activations_exceed_vram,
     "lora-base-exceeds-vram": training.lora_base_exceeds_vram,
+    "pipeline-exceeds-vram": memory.pipeline_exceeds_vram,
     "no-memory-headroom": memory.no_memory_headroom,
     "concurrency-exceeds-kv": memory.concurrency_exceeds_kv,
     "context-bound-concurrency": memory.context_bound_concurrency,

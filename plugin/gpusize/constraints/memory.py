@@ -37,7 +37,9 @@ def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
 def kv_cache_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
     """One full-context sequence does not fit beside the weights; silent where they do not fit."""
     fit = candidate.fit
-    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None or candidate.demand.trains:
+    if fit.verdict is not Verdict.DOES_NOT_FIT or fit.budget is None:
+        return
+    if candidate.demand.trains or fit.output is not None:
         return
     if fit.term(Term.WEIGHTS) > fit.budget or fit.need is None:
         return
@@ -69,6 +71,35 @@ def _context_with_headroom(candidate: Candidate, longest: int) -> int:
         return 0
     room = fit.kv_pool - headroom(usable, fit.band)
     return fit.cache.longest(room, longest) if room > 0 else 0
+
+
+def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
+    """A stage of a pipeline does not fit beside the weights; silent where they do not fit."""
+    fit = candidate.fit
+    output = fit.output
+    if fit.verdict is not Verdict.DOES_NOT_FIT or output is None:
+        return
+    if fit.budget is None or fit.need is None or fit.term(Term.WEIGHTS) > fit.budget:
+        return
+    fixes = []
+    if output.largest_batch:
+        fixes.append(f"batch {output.largest_batch}")
+    if output.largest_width:
+        fixes.append(f"{output.largest_width}x{output.largest_height} pixels")
+    yield Reason(
+        "pipeline-exceeds-vram",
+        Weight.ERROR,
+        f"to {output.stage} needs {gib(fit.need)} per GPU (weights {gib(fit.term(Term.WEIGHTS))},"
+        f" activations {gib(fit.term(Term.ACTIVATIONS))}),"
+        f" {candidate} has {gib(fit.budget)} usable",
+        f"at most {' or '.join(fixes)} fits" if fixes else "",
+        {
+            "needGib": _gib(fit.need),
+            "activationsGib": _gib(fit.term(Term.ACTIVATIONS)),
+            "largestBatch": output.largest_batch,
+            **_budget(candidate),
+        },
+    )
 
 
 def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:

@@ -37,6 +37,10 @@ DEFAULTS: tuple[Default, ...] = (
     Default("images.per_prompt", "one image in a prompt"),
     Default("images.width", "pixels of an ordinary photo after scaling"),
     Default("images.height", "pixels of an ordinary photo after scaling"),
+    Default("batch", "one at a time"),
+    Default("fps", "the frames of a film"),
+    Default("pipeline.offload", "the fast choice: everything on the GPU"),
+    Default("pipeline.tiling", "what pipelines do unless they are told"),
 )
 
 

@@ -17,6 +17,8 @@ MAX_TAG_KEY = 128
 """Characters of a tag key. Source: as above."""
 MAX_TAG_VALUE = 256
 """Characters of a tag value. Source: as above."""
+LATENT_SCALE = 8
+"""Pixels per latent pixel, each way, at least. Source: the pipelines of diffusers refuse others."""
 WHOLE_DAY = 24
 WHOLE_WEEK = 7
 
@@ -39,6 +41,10 @@ class Given:
                 return None
             value = value.get(part)
         return value
+
+    def is_bad(self, path: str) -> bool:
+        """Whether something wrong stands at a path, and is told."""
+        return path in self._bad
 
     def number(self, path: str) -> float | None:
         """A number at a path."""
@@ -327,6 +333,48 @@ def inline_counts(given: Given) -> Iterator[Problem]:
     yield from _at_most(given, "firstDenseLayers", "layers")
 
 
+def picture_sides(given: Given) -> Iterator[Problem]:
+    """Latents are eight times smaller than pictures, each way."""
+    for key in ("width", "height"):
+        side = given.number(key)
+        if side is not None and side % LATENT_SCALE:
+            nearest = max(1, round(side / LATENT_SCALE)) * LATENT_SCALE
+            yield Problem(key, f"{side} is not a multiple of {LATENT_SCALE}", f"give {nearest}")
+
+
+def one_length(given: Given) -> Iterator[Problem]:
+    """A video's length is declared once."""
+    frames, seconds = given.has("frames"), given.has("seconds")
+    if frames and seconds:
+        yield Problem("seconds", "is given beside frames", "keep one of them")
+    elif given.text("modality") == "video" and not (
+        frames or seconds or given.is_bad("frames") or given.is_bad("seconds")
+    ):
+        yield Problem("frames", "is missing", "such as frames: 81, or seconds: 5")
+
+
+def whole_on_each_gpu(given: Given) -> Iterator[Problem]:
+    """What generates no tokens runs on each GPU by itself."""
+    for key in ("tp", "pp", "ep", "nodesPerReplica"):
+        size = given.number(key)
+        if size is not None and size > 1:
+            yield Problem(
+                key,
+                "splits work that runs whole on each GPU",
+                "leave it out; dp is the number of copies",
+            )
+
+
+def pipeline_by_name(given: Given) -> Iterator[Problem]:
+    """The components of a pipeline are in the catalog."""
+    if isinstance(given.value("model"), dict):
+        yield Problem(
+            "model",
+            "is an architecture, a pipeline has several",
+            "name a pipeline; a catalog overlay adds one",
+        )
+
+
 COMMON: tuple[Relation, ...] = (
     region_form,
     zone_of_region,
@@ -349,11 +397,21 @@ COMMON: tuple[Relation, ...] = (
     states_of_optimizer,
 )
 INLINE: tuple[Relation, ...] = (inline_attention, inline_counts)
+EMBEDDING: tuple[Relation, ...] = (whole_on_each_gpu,)
+PICTURES: tuple[Relation, ...] = (
+    picture_sides,
+    one_length,
+    whole_on_each_gpu,
+    pipeline_by_name,
+)
 
 
 def relations_of(data: dict[str, Any]) -> tuple[Relation, ...]:
     """The relations that can concern a declaration."""
-    return COMMON + INLINE if isinstance(data.get("model"), dict) else COMMON
+    if data.get("modality") in ("image", "video"):
+        return COMMON + PICTURES
+    known = COMMON + EMBEDDING if data.get("modality") == "embedding" else COMMON
+    return known + INLINE if isinstance(data.get("model"), dict) else known
 
 
 def _both(given: Given, first: str, second: str) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ in a module of its own. A kind without one is `unknown`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusize.memory.result import Assumption, Fit, Verdict, unknown
 from gpusize.memory.runtime import Device
@@ -50,6 +50,26 @@ SIZERS: dict[str, Callable[..., Sizer]] = {
 """By kind of work."""
 
 
+def _diffusion(workload: Any, architecture: Architecture, catalog: Catalog) -> Sizer:
+    from gpusize.memory.diffusion.sizer import Diffusion
+
+    return Diffusion(workload, architecture, catalog)
+
+
+def _embedder(workload: Any, architecture: Architecture, catalog: Catalog) -> Sizer:
+    from gpusize.memory.embedding import Embedder
+
+    return Embedder(workload, architecture, catalog)
+
+
+BY_MODALITY: dict[str, Callable[..., Sizer]] = {
+    "image": _diffusion,
+    "video": _diffusion,
+    "embedding": _embedder,
+}
+"""Where the modality decides more than the kind: what generates no tokens."""
+
+
 def fit(
     workload: Workload,
     placement: Placement,
@@ -58,9 +78,9 @@ def fit(
 ) -> Fit:
     """Memory of the worst GPU of a placement; resolves the architecture where none is given."""
     if architecture is None:
-        from gpusize.architecture import architecture_of
+        from gpusize.architecture import architecture_for
 
-        architecture = architecture_of(workload.model, catalog)
+        architecture = architecture_for(workload, catalog)
     return Sizing(workload, architecture, catalog).fit(placement)
 
 
@@ -74,7 +94,7 @@ class Sizing:
         self.kind: str = workload.kind.value
         length = getattr(workload, "sequence_length", 0)
         self.context_length: int = getattr(workload, "context_length", length)
-        sizer = SIZERS.get(self.kind)
+        sizer = BY_MODALITY.get(workload.modality.value) or SIZERS.get(self.kind)
         self.sizer: Sizer | None = sizer(workload, architecture, catalog) if sizer else None
         self._fits: dict[tuple[object, ...], Fit] = {}
 

@@ -60,6 +60,20 @@ class Assumption(NamedTuple):
     why: str
 
 
+class Output(NamedTuple):
+    """What a fit says of work that has no sequences: pictures, embeddings."""
+
+    stage: str
+    """The stage that needs most: load, encode text, denoise or decode; or embed."""
+    largest_batch: int
+    """Samples of the declared size, or texts, that one GPU takes at once; 0 where not one."""
+    largest_width: int
+    """Sides of the largest picture of the declared shape and batch; 0 where none, and for texts."""
+    largest_height: int
+    stored: int
+    """Bytes of the weights as they are downloaded."""
+
+
 class Fit(NamedTuple):
     """Memory of the worst GPU of a placement against its budget.
 
@@ -89,6 +103,8 @@ class Fit(NamedTuple):
     """How the copies of a training run share what they keep; none, ddp, zero-1 … or fsdp."""
     host: int = 0
     """Bytes of host memory that the rank offloads to."""
+    output: Output | None = None
+    """Of work that has no sequences."""
 
     @property
     def margin(self) -> int | None:

@@ -6,7 +6,7 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.architecture import architecture_of
+from gpusize.architecture import architecture_for
 from gpusize.memory.fit import Sizing
 from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
@@ -16,10 +16,10 @@ from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
 from gpusize.resolving.demand import Demand, demand_of
 from gpusize.settings import DEFAULTS, ResolveSettings
-from gpusize.timing import Timing, timing_of
+from gpusize.timing import Timing, timing_of, unmodelled
 from gpusize.training_time import training_time
 from gpusize.wording import counted
-from gpusize.workload import Inference, Training
+from gpusize.workload import Embedding, Generation, Inference, Training
 
 if TYPE_CHECKING:
     import datetime
@@ -101,7 +101,7 @@ class Study:
         self.catalog = catalog
         self.today = today
         self.settings = settings
-        self.architecture = architecture or architecture_of(workload.model, catalog, base_dir)
+        self.architecture = architecture or architecture_for(workload, catalog, base_dir)
         self.demand: Demand = demand_of(workload)
         self.sizing = Sizing(workload, self.architecture, catalog)
         self.resolved: Resolved = self._resolve_setup()
@@ -113,13 +113,18 @@ class Study:
         self._timings: dict[Silicon, Timing] = {}
 
     def _resolve_setup(self) -> Resolved:
-        """What is loaded and by what; training has a setup of its own, in its sizer."""
+        """What is loaded and by what; without tokens to generate the sizer knows it."""
         if isinstance(self.workload, Inference):
             return resolve_setup(self.workload, self.architecture, self.catalog)
         sizer = self.sizing.sizer
         if sizer is None:
             return Resolved(None, [], [], ())
         return Resolved(None, sizer.problems, sizer.assumptions, sizer.constants)
+
+    @property
+    def whole(self) -> bool:
+        """Whether each GPU does the work whole, and more GPUs are more copies."""
+        return isinstance(self.workload, (Generation, Embedding))
 
     def opened(self) -> Study:
         """The same work on any instance type; itself where none is pinned."""
@@ -159,6 +164,9 @@ class Study:
     @property
     def format(self) -> str:
         """The format of the weights, '' where it is not known."""
+        if self.whole:
+            declared = self.workload.weights_format
+            return "" if declared == "auto" else declared
         return self.setup.form.id if self.setup else ""
 
     @property
@@ -183,6 +191,8 @@ class Study:
     def shape(self) -> Shape:
         """What bounds the parallel sizes."""
         architecture = self.architecture
+        if self.whole:
+            return Shape(1, None, 1, None, self.demand.concurrency)
         by_head = self.splits_tensors
         return Shape(
             heads=architecture.heads if by_head else 0,
@@ -254,18 +264,24 @@ class Study:
         key = (hardware, placement.layout)
         found = self._timings.get(key)
         if found is None:
-            fit = self.fit(placement, hardware)
-            if isinstance(self.workload, Training):
-                found = training_time(placement, fit, self.architecture, self.workload, self.demand)
-                self._timings[key] = found
-                return found
-            if not self.splits_tensors:
-                layout = placement.layout
-                stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
-                placement = placement._replace(layout=stages)
-            found = timing_of(placement, fit, self.architecture, self.demand)
-            self._timings[key] = found
+            found = self._timings[key] = self._timed(placement, hardware)
         return found
+
+    def _timed(self, placement: Placement, hardware: Hardware) -> Timing:
+        if self.architecture.pipeline is not None:
+            from gpusize.pipeline_timing import timing_of_pipeline
+
+            return timing_of_pipeline(self.workload, self.architecture, placement)
+        if self.whole:
+            return unmodelled("the time of embedding is not modelled")
+        fit = self.fit(placement, hardware)
+        if isinstance(self.workload, Training):
+            return training_time(placement, fit, self.architecture, self.workload, self.demand)
+        if not self.splits_tensors:
+            layout = placement.layout
+            stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
+            placement = placement._replace(layout=stages)
+        return timing_of(placement, fit, self.architecture, self.demand)
 
 
 class Candidate:
@@ -362,11 +378,14 @@ class Candidate:
 
     @property
     def weight_bytes(self) -> int:
-        """One copy of the weights, all ranks together; for training, as they are published.
+        """One copy of the weights, all ranks together; of a pipeline, as downloaded; for training,
+        as they are published.
 
         A trainer loads 16-bit weights and quantizes them on the GPU. Checkpoints that stay on the
         root volume count too: what is trained, with its states, and as much again to replace it.
         """
+        if self.fit.output is not None:
+            return self.fit.output.stored
         layout = self.placement.layout
         spread = layout.dp if self.fit.sharding in WHOLE_SHARDS else 1
         loaded = self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp * spread

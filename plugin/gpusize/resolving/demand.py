@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
+    Embedding,
     Engine,
+    Generation,
     Inference,
     InterruptionTolerance,
     Kind,
+    Service,
     Serving,
     TrafficShape,
     Training,
@@ -23,6 +26,10 @@ TYPICAL_PROMPT_TOKENS = 1024
 """Prompt of an ordinary chat turn: taken for speed where no token counts are declared, and said."""
 TYPICAL_OUTPUT_TOKENS = 256
 """Answer of an ordinary chat turn, used likewise. Memory is never judged by these two."""
+PIPELINES = "diffusers"
+"""What runs pipelines that make pictures."""
+EMBEDDERS = "transformers"
+"""What runs models that embed texts."""
 OUTPUT_SHARE = 4
 """One part in so many of a short context is taken for the answer."""
 
@@ -63,6 +70,8 @@ class Demand(NamedTuple):
     saves_progress: bool = False
     """Whether checkpoints are declared."""
     checkpoint_minutes: float | None = None
+    reads: bool = True
+    """Whether its users read words as they come."""
 
     @property
     def tokens_high(self) -> int:
@@ -109,9 +118,10 @@ def demand_of(workload: Workload) -> Demand:
     """Read the numbers that constraints and prices need; what was not declared is said."""
     if isinstance(workload, Training):
         return _training_demand(workload)
+    if isinstance(workload, (Generation, Embedding)):
+        return _of_batches(workload)
     workload = inference(workload)
     service = workload if isinstance(workload, Serving) else None
-    tolerance = workload.interruption_tolerance or type(workload).default_tolerance
     user_facing = service is not None and service.user_facing
     prompt, output, assumptions = _tokens(workload)
     declared = not assumptions
@@ -122,7 +132,7 @@ def demand_of(workload: Workload) -> Demand:
         engine=workload.engine.name,
         offload_gib=workload.engine.cpu_offload_gib,
         user_facing=user_facing,
-        interruptible=not user_facing and tolerance is not InterruptionTolerance.NONE,
+        interruptible=_interruptible(workload, user_facing),
         concurrency=workload.concurrency,
         context_length=workload.context_length,
         tokens_declared=declared,
@@ -190,8 +200,45 @@ def _training_demand(workload: Training) -> Demand:
     )
 
 
+def _of_batches(workload: Generation | Embedding) -> Demand:
+    """The numbers of work that generates no tokens: batches take the place of sequences."""
+    service = workload if isinstance(workload, Service) else None
+    user_facing = service is not None and service.user_facing
+    traffic = service.traffic if service else None
+    return Demand(
+        kind=workload.kind,
+        engine=PIPELINES if isinstance(workload, Generation) else EMBEDDERS,
+        offload_gib=0.0,
+        user_facing=user_facing,
+        interruptible=_interruptible(workload, user_facing),
+        concurrency=workload.concurrency,
+        context_length=workload.context_length if isinstance(workload, Embedding) else 0,
+        tokens_declared=True,
+        prompt=0,
+        prompt_high=0,
+        output=0,
+        output_high=0,
+        token_time=None,
+        first_token_time=None,
+        tokens_per_step=None,
+        shape=traffic.shape if traffic else TrafficShape.STEADY,
+        duty=traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0,
+        replicas_min=workload.replicas.min,
+        replicas_max=workload.replicas.max,
+        months=service.horizon_months if service else None,
+        run_hours=getattr(workload, "run_hours", None),
+        runs_per_month=getattr(workload, "runs_per_month", None),
+        assumptions=(),
+        reads=False,
+    )
+
+
+def _interruptible(workload: Workload, user_facing: bool) -> bool:
+    return not user_facing and workload.tolerance is not InterruptionTolerance.NONE
+
+
 def inference(workload: Workload) -> Inference:
-    """The workload as one that generates tokens: the only kinds that this version resolves."""
+    """The workload as one that generates tokens: not one that makes pictures or embeds texts."""
     if not isinstance(workload, Inference):
         raise TypeError(f"{type(workload).__name__} has no demand in this version")
     return workload

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gpusize.resolving.candidate import Candidate
     from gpusize.resolving.search import Trial
+    from gpusize.timing import Timing
 
 MS = 1e3
 YEAR = 12
@@ -70,16 +71,19 @@ def _memory(candidate: Candidate) -> str:
     word = {Verdict.FITS: "holds", Verdict.TIGHT: "barely holds"}.get(fit.verdict, "does not hold")
     held, asked = fit.sequences, candidate.demand.concurrency
     room = "" if held is None else f", room for {int(held)} of that length (concurrency {asked})"
-    return (
-        f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable with one sequence of"
-        f" {fit.context_length} tokens{room}"
-    )
+    at = f"with one sequence of {fit.context_length} tokens{room}"
+    if fit.output is not None:
+        at = f"at its fullest stage, {fit.output.stage}"
+    return f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable {at}"
 
 
 def _speed(candidate: Candidate) -> Iterator[str]:
     demand, timing = candidate.demand, candidate.timing
     if demand.trains:
         yield from _training_speed(candidate)
+        return
+    if candidate.study.whole:
+        yield _pace(timing)
         return
     pairs = (
         ("per token", timing.token_seconds, timing.token_bound, demand.token_time),
@@ -115,6 +119,17 @@ def _training_speed(candidate: Candidate) -> Iterator[str]:
         low, high = timing.hours_range
         yield f"about {timing.hours_to_end:.3g} h to the end ({low:.3g} to {high:.3g} h)"
     yield from timing.unknown
+
+
+def _pace(timing: Timing) -> str:
+    """Seconds of one sample with the ends of their band; why they are not known else."""
+    pace = timing.pace
+    if pace is None:
+        return f"time per sample is not known: {'; '.join(timing.unknown)}"
+    return (
+        f"about {pace.seconds:.3g} s per {pace.what} on each GPU ({pace.low:.3g} to"
+        f" {pace.high:.3g} s, at best {pace.bound:.3g} s)"
+    )
 
 
 def _links(candidate: Candidate) -> Iterator[str]:

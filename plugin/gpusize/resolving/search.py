@@ -397,7 +397,7 @@ def service_of(candidate: Candidate) -> Service:
     if not demand.tokens_declared:
         held = candidate.fit.sequences_at(demand.prompt + demand.output)
         queues = int(held is None or held < demand.concurrency)
-    pace = demand.token_time or (READING_PACE if demand.user_facing else None)
+    pace = demand.token_time or (READING_PACE if demand.user_facing and demand.reads else None)
     late = max(
         _late(pace, timing.token_seconds),
         _late(demand.first_token_time, timing.prefill_seconds),

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from gpusize.memory.formats import COMPUTE_BYTES
 from gpusize.memory.result import Verdict
 from gpusize.names import to_camel
 from gpusize.resolving.candidate import Study
 from gpusize.wording import plan_in_words
-from gpusize.workload import Loss, Method, Optimizer, Recompute
+from gpusize.workload import Generation, Loss, Method, Optimizer, PipelineOffload, Recompute
 
 if TYPE_CHECKING:
     from gpusize.resolution import Plan
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
 """Formats to try in place of larger weights: 8 bits first, then the usual 4-bit ones."""
+SMALLER_PIPELINES = ("int8", "nf4")
+"""The same for pipelines, whose text encoders are often larger than what removes the noise."""
 SMALLER_CACHE = "fp8"
 CONTEXT_STEP = 1024
 """Contexts are proposed in whole steps of so many tokens."""
 CONTEXT_TRIES = 6
+BATCH_TRIES = 12
 REGION_TRIES = 12
 MORE_NODES = 8
 MS = 1e3
@@ -67,6 +71,47 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         plan = _plan(study, weights_format=word)
         if plan and study.support(study.catalog.gpu(plan.gpu), word) == "native":
             yield f"weightsFormat {word}: {plan_in_words(plan)}"
+
+
+def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    """Smaller weights of a pipeline, components that wait their turn, tiles."""
+    workload = study.workload
+    if not isinstance(workload, Generation):
+        return
+    held = workload.pipeline
+    changes: dict[str, dict[str, Any]] = {}
+    if study.format in ("", *COMPUTE_BYTES):
+        for word in SMALLER_PIPELINES:
+            smaller = held.model_copy(update={"text_encoder_format": word})
+            named = f"weightsFormat and textEncoderFormat {word}"
+            changes[named] = {"weights_format": word, "pipeline": smaller}
+    if not held.tiling:
+        changes["pipeline tiling"] = {"pipeline": held.model_copy(update={"tiling": True})}
+    if held.offload is PipelineOffload.NONE:
+        waiting = held.model_copy(update={"offload": PipelineOffload.MODEL})
+        changes["pipeline offload model"] = {"pipeline": waiting}
+        both = waiting.model_copy(update={"tiling": True})
+        changes["pipeline offload model and tiling"] = {"pipeline": both}
+    found: set[str] = set()
+    for named, change in changes.items():
+        plan = (
+            None if any(named.startswith(f"{one} and") for one in found) else _plan(study, **change)
+        )
+        if plan:
+            found.add(named)
+            yield f"{named}: {plan_in_words(plan)}"
+
+
+def _batch(study: Study, tried: list[Candidate]) -> Iterator[str]:
+    """The most samples that some candidate takes at once, then less until the rest agrees."""
+    declared = getattr(study.workload, "batch", 0)
+    outputs = [one.fit.output for one in tried if one.fit.output is not None]
+    batches = {output.largest_batch for output in outputs if 0 < output.largest_batch < declared}
+    for batch in sorted(batches, reverse=True)[:BATCH_TRIES]:
+        plan = _plan(study, batch=batch)
+        if plan:
+            yield f"batch {batch}: {plan_in_words(plan)}"
+            return
 
 
 def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
@@ -164,6 +209,8 @@ Change = Callable[["Study", "list[Candidate]"], Iterator[str]]
 LIMITS: tuple[Change, ...] = (_budget, _latency)
 """Limits that somebody set: where one of them is what stands in the way, memory does not."""
 CHANGES: tuple[Change, ...] = (
+    _pipeline,
+    _batch,
     _cache,
     _context,
     _concurrency,

@@ -37,8 +37,8 @@ def parser() -> Parser:
     """Describe the options."""
     made = Parser(
         "catalog",
-        "Show everything known of one id (instance type, GPU, model or alias, engine, format,\n"
-        "region, purchase option), or search for ids.",
+        "Show everything known of one id (instance type, GPU, model, alias or pipeline,\n"
+        "engine, format, region, purchase option), or search for ids.",
         EXAMPLES,
     )
     made.add_argument("action", choices=ACTIONS, help="show one id, or search for words")
@@ -96,6 +96,9 @@ def lookup(word: str, catalog: Catalog, region: str) -> Iterator[dict[str, Any]]
     if catalog.find_model(word) is not None:
         model, assumed = catalog.model_match(word)
         yield {"table": "models", **({"assumed": assumed} if assumed else {}), **_plain(model)}
+    pipeline = catalog.pipeline_id(word)
+    for part in catalog.components(pipeline) if pipeline else ():
+        yield {"table": "diffusion_components", **_plain(part)}
     for engine in catalog.engines(word):
         yield {"table": "engines", **_plain(engine)}
     one_row = {

@@ -91,7 +91,7 @@ def weights_exceed_vram(case: Case) -> Iterator[Remark]:
     Fix: take the cheapest placement that the finding names, a smaller weights format, or more
         GPUs per replica (`tp`).
     Limits: the budget is the memory that CUDA reports, times the engine's memory fraction; weights
-        offloaded to the host by `engine.cpuOffloadGib` are taken off.
+        offloaded to the host by `engine.cpuOffloadGib` or `pipeline.offload` are taken off.
     Sources: https://github.com/vllm-project/vllm/issues/2248
     """
     return wrapped(case, "weights-exceed-vram")
@@ -110,6 +110,22 @@ def kv_cache_exceeds_vram(case: Case) -> Iterator[Remark]:
         https://github.com/vllm-project/vllm/issues/16118
     """
     return wrapped(case, "kv-cache-exceeds-vram")
+
+
+@rule("GPU116", "pipeline-exceeds-vram", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def pipeline_exceeds_vram(case: Case) -> Iterator[Remark]:
+    """A stage of an image or video pipeline, or a batch of texts, does not fit beside the weights.
+
+    Why: the weights load, and the run fails minutes later with an out-of-memory error: mostly at
+        the last stage, where the VAE decodes the whole picture at once.
+    Fix: lower the batch or the resolution to what the finding names, decode in tiles
+        (`pipeline.tiling`), let components wait in host memory (`pipeline.offload: model`), or
+        take the placement that the finding names.
+    Limits: silent where GPU101 fires; the weights come first. Text encoding counts by its weights.
+    Sources: https://github.com/huggingface/blog/blob/main/video_gen.md,
+        https://github.com/sayakpaul/diffusers-torchao
+    """
+    return wrapped(case, "pipeline-exceeds-vram")
 
 
 @rule("GPU103", "concurrency-exceeds-kv", Severity.WARN, since="0.1")

@@ -179,6 +179,18 @@ def test_search_tells_what_is_unknown(catalog: Catalog) -> None:
     assert "1/8" in entry[2]
 
 
+def test_search_finds_pipelines(catalog: Catalog) -> None:
+    (flux,) = catalog.search("FLUX.1-schnell image")
+    assert flux[2] == "16.9B parameters, 4 components, makes image"
+    assert catalog.search("suno/bark")[0][2] == "parameters not counted, 1 component"
+
+
+def test_a_pipeline_is_found_by_its_last_part(catalog: Catalog) -> None:
+    assert catalog.pipeline_id("flux.1-DEV") == "black-forest-labs/FLUX.1-dev"
+    assert catalog.pipeline_id("black-forest-labs/flux.1-dev") == "black-forest-labs/FLUX.1-dev"
+    assert catalog.pipeline_id("FLUX") is None
+
+
 def test_search_finds_formats_engines_regions_and_terms(catalog: Catalog) -> None:
     for table, word in [
         ("formats", "nvfp4"),

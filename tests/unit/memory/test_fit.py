@@ -222,7 +222,9 @@ def test_kinds_without_a_sizing_are_unknown(catalog, place):
     from gpusize.architecture import architecture_of
     from gpusize.memory.fit import Sizing
 
-    training = SimpleNamespace(kind=SimpleNamespace(value="post-training"))
+    training = SimpleNamespace(
+        kind=SimpleNamespace(value="post-training"), modality=SimpleNamespace(value="text")
+    )
     fit = Sizing(training, architecture_of(LLAMA_8B, catalog), catalog).fit(place("g6e.xlarge"))
     assert fit.verdict is Verdict.UNKNOWN
     assert "post-training" in fit.reasons[0]

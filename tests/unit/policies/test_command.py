@@ -434,7 +434,9 @@ def test_an_export_without_components_is_a_problem(run: Runner) -> None:
     assert "holds no gpusize:index:GpuWorkload" in done.err
 
 
-@pytest.mark.parametrize("word", ["g6e.xlarge", "L40S", "vllm", "fp8", "us-east-1", "spot"])
+@pytest.mark.parametrize(
+    "word", ["g6e.xlarge", "L40S", "FLUX.1-dev", "vllm", "fp8", "us-east-1", "spot"]
+)
 def test_every_table_is_shown(run: Runner, word: str) -> None:
     assert run("catalog", "show", word).code == 0
     assert json.loads(run("catalog", "show", word, "--format", "json").out)[0]["table"]

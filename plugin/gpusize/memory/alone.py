@@ -1,0 +1,48 @@
+"""Work that PyTorch runs by itself on each GPU: overhead, verdict, the most that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpusize.memory.result import Verdict
+from gpusize.memory.verdict import headroom
+from gpusize_catalog.units import MIB, gib
+
+CONTEXT_BYTES = 600 * MIB
+"""CUDA context and libraries of a PyTorch process (0.5 to 0.9 GiB, torch 2 on A100 and H100)."""
+RESERVED_SHARE = 0.05
+"""What PyTorch's allocator reserves beyond its peak, of the activations (3 to 6 % seen)."""
+QUANTIZED = frozenset({"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"})
+"""Formats that diffusers and transformers quantize to while they load. Source: the quantization
+guides of diffusers 0.42 and transformers 5.24 (bitsandbytes, torchao, quanto)."""
+
+
+def overhead(activations: int) -> int:
+    """Bytes beside weights and activations."""
+    return CONTEXT_BYTES + round(activations * RESERVED_SHARE)
+
+
+def judge(stage: str, usable: int, need: int, error: int) -> tuple[Verdict, tuple[str, ...]]:
+    """Verdict and its reasons, by the rules of every other kind of work."""
+    margin = usable - need
+    if margin < -error:
+        told = f"{stage}: {gib(-margin)} more than the {gib(usable)} of the GPU"
+        return Verdict.DOES_NOT_FIT, (told,)
+    if margin < 0:
+        told = f"needs {gib(-margin)} more, which lies within the error of {gib(error)}"
+        return Verdict.TIGHT, (told,)
+    if margin < headroom(usable, error):
+        return Verdict.TIGHT, (f"only {gib(margin)} of {gib(usable)} are left",)
+    return Verdict.FITS, ()
+
+
+def most(limit: int, holds: Callable[[int], bool]) -> int:
+    """The largest count up to a limit that holds; 0 where not even one does."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

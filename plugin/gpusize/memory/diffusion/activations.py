@@ -1,0 +1,58 @@
+"""Bytes that a stage holds beside weights: the denoiser's tensors, and those of the decoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusize.memory.diffusion.weights import decoder_number
+from gpusize.memory.formats import BITS_PER_BYTE
+
+if TYPE_CHECKING:
+    from gpusize.memory.diffusion.job import Job
+    from gpusize_catalog.facts import DiffusionComponent
+
+DENOISER_TENSORS = 18
+"""Tensors as wide as the denoiser that are alive at once, for each row and token: residual, norm,
+query, key, value, the MLP's four, their inputs and outputs. Source: HunyuanVideo at 768x512x121
+(huggingface/blog 01e2d213, video_gen.md): 28.9 GiB with model offload and 43.6 GiB tiled leave 5.0
+GiB beside the weights, which is 18 tensors; Wan2.2-A14B (its repository, comp_effic.png): 19 at
+832x480x81 and 20 at 1280x720x81, its stream being 32 bits wide."""
+DECODER_TENSORS = {"2d": 4.0, "causal-3d": 6.5, "conditioned-3d": 9.0}
+"""Tensors of the decoder's widest layer alive at once, by the kind of decoder. Sources: 2d: 2.05 kB
+per pixel in 16 bits, FLUX.1-dev at batch 1 to 16 (diffusers-torchao 9b9f238); causal-3d: 6.4
+LTX-Video and 6.7 HunyuanVideo (video_gen.md): convolutions copy their input to pad it;
+conditioned-3d: 37 kB per pixel of 8 frames, CogVideoX (diffusers-torchao)."""
+COLOURS = 3
+OUTPUT_COPIES = 2
+"""The decoded picture, and its copy in the range that is shown."""
+
+
+def tokens(denoiser: DiffusionComponent, decoder: DiffusionComponent, job: Job) -> int:
+    """Tokens of one row: the picture's patches and the text."""
+    latent_frames = 1 + (job.frames - 1) // (decoder.scale_frames or 1)
+    side = (decoder.scale or 1) * (denoiser.patch or 1)
+    patches = -(-job.width // side) * -(-job.height // side)
+    deep = -(-latent_frames // (denoiser.patch_frames or 1))
+    return patches * deep + (denoiser.text_tokens or 0)
+
+
+def denoise_bytes(denoiser: DiffusionComponent, decoder: DiffusionComponent, job: Job) -> int:
+    """Activations of one step of the denoiser."""
+    number = max(job.number, (denoiser.stream_bits or 0) // BITS_PER_BYTE)
+    rows = job.batch * (denoiser.rows_per_sample or 1)
+    width = denoiser.hidden or 0
+    return DENOISER_TENSORS * rows * tokens(denoiser, decoder, job) * width * number
+
+
+def decode_bytes(decoder: DiffusionComponent, job: Job) -> int:
+    """Activations of the decoder: its widest layer over what is decoded at once, and the result."""
+    pixels = job.width * job.height
+    number = decoder_number(decoder, job)
+    at_once = min(pixels, decoder.tile_pixels or pixels) if job.tiling else pixels
+    frames = min(job.frames, decoder.decoded_frames or job.frames)
+    samples = 1 if job.slicing else job.batch
+    positions = at_once * frames / (decoder.decoder_shrink or 1) ** 2
+    tensors = DECODER_TENSORS[decoder.decoder_kind]
+    widest = positions * samples * (decoder.decoder_width or 0) * tensors * number
+    result = OUTPUT_COPIES * COLOURS * pixels * job.frames * job.batch * number
+    return round(widest + result)

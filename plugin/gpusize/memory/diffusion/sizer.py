@@ -1,0 +1,179 @@
+"""The fit of a pipeline: its peak against a GPU, and the largest pictures that the GPU holds."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from gpusize.memory import alone, formats
+from gpusize.memory.diffusion import stages, weights
+from gpusize.memory.diffusion.job import job_of
+from gpusize.memory.result import Assumption, Fit, Output, Term
+from gpusize.memory.verdict import headroom
+from gpusize.pipeline import unknown_facts
+
+if TYPE_CHECKING:
+    from gpusize.architecture import Architecture
+    from gpusize.memory.diffusion.job import Job
+    from gpusize.memory.diffusion.stages import Stage
+    from gpusize.memory.runtime import Device
+    from gpusize.placement import Layout
+    from gpusize.workload import Generation
+    from gpusize_catalog.facts import FormatFacts
+    from gpusize_catalog.store import Catalog
+
+WEIGHTS_ERROR = 0.01
+QUANTIZED_ERROR = 0.03
+"""Which layers a quantizer leaves alone differs between them."""
+ACTIVATIONS_ERROR = 0.25
+"""Between the runs that the constants come from: 18 to 20 tensors, 6.4 to 6.7, 37 to 46 kB."""
+OLD_PRECISION = "fp16"
+BF16_CAPABILITY = (8, 0)
+"""From here on GPUs compute in bf16. Source: CUDA programming guide, arithmetic by capability."""
+GGUF = "gguf-"
+MOST_SAMPLES = 1024
+LONGEST_SIDE = 8192
+SIDE_STEP = 16
+NAME = "diffusers"
+
+
+class Diffusion:
+    """One workload that makes pictures; its need is the same on every GPU."""
+
+    __slots__ = (
+        "_floor",
+        "_largest",
+        "assumptions",
+        "constants",
+        "encoder",
+        "form",
+        "is_open",
+        "job",
+        "pipeline",
+        "problems",
+    )
+
+    def __init__(self, workload: Generation, architecture: Architecture, catalog: Catalog) -> None:
+        """Resolve formats; what is not known becomes a problem of every fit."""
+        assert architecture.pipeline is not None
+        self.pipeline = architecture.pipeline
+        self.job = job_of(workload)
+        self.assumptions: list[Assumption] = []
+        self.constants: tuple[str, ...] = (NAME,)
+        self.problems = unknown_facts(self.pipeline)
+        self.is_open = workload.compute_precision == formats.AUTO
+        if self.is_open:
+            why = "not declared: what pipelines are published for"
+            self.assumptions.append(Assumption("computePrecision", self.job.precision, why))
+        elif workload.compute_precision != self.job.precision:
+            told = f"pipelines in {workload.compute_precision} are not modelled, only their weights"
+            self.problems.append(told)
+        self.form = self._format(workload.weights_format, catalog)
+        self.encoder = self._format(workload.pipeline.text_encoder_format, catalog)
+        if self.job.fused and any(part.attention_sets is None for part in self.pipeline.denoisers):
+            self.problems.append(f"projections of {self.pipeline.name} are not known")
+        self._floor: int | None = None
+        self._largest: dict[tuple[int, str], Output] = {}
+
+    def measure(self, device: Device, layout: Layout) -> Fit:
+        """Size the peak; every GPU of a layout holds a pipeline of its own."""
+        job, assumptions = self.job, self.assumptions
+        if self._falls_back(device):
+            job = job._replace(precision=OLD_PRECISION)
+            why = "not declared: the GPU computes no bf16"
+            assumptions = [Assumption("computePrecision", OLD_PRECISION, why), *assumptions[1:]]
+        stage = self._peak(job)
+        overhead = alone.overhead(stage.activations)
+        need = stage.size + overhead
+        error = self._error(stage)
+        verdict, reasons = alone.judge(stage.name, device.usable, need, error)
+        terms = (
+            (Term.WEIGHTS, stage.weights),
+            (Term.ACTIVATIONS, stage.activations),
+            (Term.RUNTIME_OVERHEAD, overhead),
+        )
+        return Fit(
+            verdict,
+            reasons,
+            terms,
+            need,
+            device.usable,
+            error,
+            None,
+            0,
+            0,
+            None,
+            layout.dp,
+            tuple(assumptions),
+            self.constants,
+            output=self._output(job, stage, device.usable),
+        )
+
+    def _falls_back(self, device: Device) -> bool:
+        """Whether a GPU without bf16 computes in fp16, nothing else being declared."""
+        old = device.capability is not None and device.capability < BF16_CAPABILITY
+        return self.is_open and old
+
+    def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)
+        """Bytes below which no GPU can be: the peak less its error."""
+        if self._floor is None:
+            stage = self._peak(self.job)
+            self._floor = max(0, stage.size - self._error(stage))
+        return self._floor
+
+    def _format(self, declared: str, catalog: Catalog) -> FormatFacts:
+        """The row of a format; that of the compute precision where it cannot be taken."""
+        base = formats.find_format(catalog, self.job.precision)
+        assert base is not None
+        if declared == formats.AUTO:
+            return base
+        found = formats.find_format(catalog, declared)
+        if found is None or not _is_taken(found.id):
+            self.problems.append(f"whether diffusers loads {declared} weights is not known")
+            return base
+        return found
+
+    def _peak(self, job: Job) -> Stage:
+        held = weights.weights_of(self.pipeline, job, self.form, self.encoder)
+        return stages.peak(self.pipeline, job, held)
+
+    def _error(self, stage: Stage) -> int:
+        quantized = not (weights.is_wide(self.form) and weights.is_wide(self.encoder))
+        of_weights = stage.weights * (QUANTIZED_ERROR if quantized else WEIGHTS_ERROR)
+        return round(sqrt(of_weights**2 + (stage.activations * ACTIVATIONS_ERROR) ** 2))
+
+    def _output(self, job: Job, stage: Stage, usable: int) -> Output:
+        """The peak's stage, and the most that a GPU of such memory makes with room to spare."""
+        key = (usable, job.precision)
+        found = self._largest.get(key)
+        if found is None:
+
+            def holds(one: Job) -> bool:
+                peak = self._peak(one)
+                spare = headroom(usable, self._error(peak))
+                return peak.size + alone.overhead(peak.activations) + spare <= usable
+
+            batch = alone.most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
+            steps = LONGEST_SIDE // SIDE_STEP
+            unit = alone.most(steps, lambda count: holds(_scaled(job, count)))
+            largest = _scaled(job, unit) if unit else job._replace(width=0, height=0)
+            found = Output(
+                stage.name,
+                batch,
+                largest.width,
+                largest.height,
+                self.pipeline.params * job.number,
+            )
+            self._largest[key] = found
+        return found
+
+
+def _is_taken(form: str) -> bool:
+    return form in formats.COMPUTE_BYTES or form in alone.QUANTIZED or form.startswith(GGUF)
+
+
+def _scaled(job: Job, count: int) -> Job:
+    """The same shape, its longer side so many steps long."""
+    longer = max(job.width, job.height)
+    width, height = [max(1, side * count // longer) * SIDE_STEP for side in (job.width, job.height)]
+    return job._replace(width=width, height=height)

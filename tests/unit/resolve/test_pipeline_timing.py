@@ -1,0 +1,79 @@
+"""Times of pipelines: bounds below what was measured, bands around it, unknown said."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from gpusize.explain import timing_data, to_text
+from gpusize.placement import Layout, Placement
+from gpusize.resolve import resolve
+from gpusize.resolving.candidate import Candidate, Study
+from gpusize.workload import Market, parse_workload
+from gpusize_catalog.store import load
+
+CATALOG = load()
+TODAY = datetime.date(2026, 11, 30)
+FLUX = {"modality": "image", "model": "black-forest-labs/FLUX.1-dev", "width": 1024, "height": 1024}
+VIDEO = {"modality": "video", "fps": 1.0}
+COG = {**VIDEO, "model": "THUDM/CogVideoX-5b", "width": 720, "height": 480, "frames": 49}
+SMALL = {**COG, "model": "THUDM/CogVideoX-2b"}
+WAN = {**VIDEO, "model": "Wan-AI/Wan2.2-T2V-A14B", "width": 832, "height": 480, "frames": 81}
+SDXL = {**FLUX, "model": "stabilityai/stable-diffusion-xl-base-1.0"}
+
+
+def timed(instance: str, **fields: Any) -> Any:
+    raw = {"kind": "batch-inference", "region": "us-east-1", **fields}
+    found = CATALOG.instance(instance)
+    gpu = CATALOG.gpu(found.gpu_id or "")
+    place = Placement(found, gpu, 1, Layout(), "us-east-1", Market.ON_DEMAND)
+    return Candidate(Study(parse_workload(raw), CATALOG, today=TODAY), place).timing
+
+
+@pytest.mark.parametrize(
+    ("instance", "fields", "steps", "measured"),
+    [
+        ("p5.4xlarge", FLUX, 28, 31.685 / 8),
+        ("p5.4xlarge", FLUX, 28, 49.438 / 8),
+        ("p4de.24xlarge", COG, 50, 243.3 / 49),
+        ("p5.4xlarge", COG, 50, 87.5 / 49),
+        ("p4de.24xlarge", SMALL, 50, 93.9 / 49),
+        ("p4de.24xlarge", WAN, 40, 785.7 / 81),
+        ("p5.4xlarge", WAN, 40, 326.9 / 81),
+    ],
+)
+def test_published_times_lie_in_the_band(instance, fields, steps, measured) -> None:
+    """Sources: diffusers-torchao 9b9f238; the repository of Wan2.2 at 42bf4cf."""
+    pace = timed(instance, steps=steps, **fields).pace
+    assert pace.bound < pace.low <= measured <= pace.high
+
+
+def test_a_batch_takes_as_long_per_image() -> None:
+    one, four = (timed("p5.4xlarge", steps=28, batch=batch, **FLUX).pace for batch in (1, 4))
+    assert one == four
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (FLUX, "steps are not declared"),
+        ({**SDXL, "steps": 30}, "UNet2DConditionModel"),
+        ({**FLUX, "steps": 28, "computePrecision": "fp32"}, "fp32"),
+        ({**FLUX, "steps": 28, "pipeline": {"offload": "sequential"}}, "host memory"),
+    ],
+)
+def test_what_is_not_known_is_said(fields, told) -> None:
+    timing = timed("p5.4xlarge", **fields)
+    assert timing.pace is None
+    assert told in timing.unknown[0]
+
+
+def test_a_page_tells_the_time() -> None:
+    raw = {"kind": "serving", "region": "us-east-1", "steps": 28, **FLUX}
+    resolution = resolve(parse_workload(raw), CATALOG, today=TODAY)
+    assert "s per image on each GPU" in to_text(resolution)
+    assert timing_data(resolution.plan.timing)["per"] == "image"
+    without = resolve(parse_workload({**raw, "steps": None}), CATALOG, today=TODAY)
+    assert "time per sample is not known: steps are not declared" in to_text(without)

@@ -1,0 +1,87 @@
+"""What is chosen for pipelines, and what is proposed where the pins hold none."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from gpusize.explain import to_data, to_text
+from gpusize.lock import entry_of
+from gpusize.resolve import resolve
+from gpusize.workload import parse_workload
+from gpusize_catalog.store import load
+
+CATALOG = load()
+TODAY = datetime.date(2026, 11, 30)
+VIDEO = {
+    "kind": "batch-inference",
+    "modality": "video",
+    "model": "THUDM/CogVideoX-5b",
+    "width": 720,
+    "height": 480,
+    "frames": 49,
+    "runHours": 6,
+}
+IMAGE = {
+    "kind": "serving",
+    "modality": "image",
+    "model": "black-forest-labs/FLUX.1-dev",
+    "width": 1024,
+    "height": 1024,
+}
+
+
+def decided(fields: dict[str, Any], **others: Any) -> Any:
+    return resolve(
+        parse_workload({"region": "us-east-1", **fields, **others}), CATALOG, today=TODAY
+    )
+
+
+def test_one_gpu_is_taken_and_interruptible_work_is_spot() -> None:
+    plan = decided(VIDEO).plan
+    assert (plan.instance_type, plan.gpus, plan.market.value) == ("g6e.xlarge", 1, "spot")
+    assert decided(IMAGE).plan.market.value == "on-demand"
+
+
+def test_copies_fill_a_pinned_node() -> None:
+    plan = decided(IMAGE, instanceType="g6e.12xlarge", concurrency=4).plan
+    assert (plan.layout.tp, plan.layout.dp) == (1, 4)
+    assert "4 independent copies" in " ".join(plan.reasons)
+
+
+def test_a_node_that_one_copy_leaves_idle_is_told() -> None:
+    from gpusize.constraints.parallelism import idle_gpus_on_node
+
+    candidate = decided(IMAGE, instanceType="g6e.12xlarge").candidate
+    assert [reason.name for reason in idle_gpus_on_node(candidate)] == ["idle-gpus-on-node"]
+
+
+def test_what_would_fit_is_tried() -> None:
+    told = decided(VIDEO, instanceType="g5.xlarge").would_fit
+    assert any(text.startswith("pipeline offload model: g5.xlarge") for text in told)
+    told = decided(IMAGE, instanceType="g6.xlarge").would_fit
+    assert any(text.startswith("weightsFormat and textEncoderFormat nf4") for text in told)
+    assert not any(text.startswith("contextLength") for text in told)
+
+
+def test_a_smaller_batch_is_proposed() -> None:
+    told = decided(IMAGE, batch=512).would_fit
+    batches = [text for text in told if text.startswith("batch ")]
+    assert len(batches) == 1
+    batch = int(batches[0].split()[1].rstrip(":"))
+    assert decided(IMAGE, batch=batch).plan is not None
+
+
+def test_the_answer_as_data_and_as_a_page() -> None:
+    resolution = decided(IMAGE, steps=28)
+    memory = to_data(resolution)["plan"]["memory"]
+    assert memory["stage"] == "decode"
+    assert memory["contextLength"] is None
+    assert f"at most batch {memory['largestBatch']}, or " in to_text(resolution)
+
+
+def test_a_plan_can_be_kept() -> None:
+    entry = entry_of(decided(IMAGE))
+    assert entry is not None
+    assert entry.holds_for(parse_workload({"region": "us-east-1", **IMAGE}))
+    assert not entry.holds_for(parse_workload({"region": "us-east-1", **IMAGE, "batch": 2}))
