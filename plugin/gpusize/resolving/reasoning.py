@@ -69,8 +69,9 @@ def _memory(candidate: Candidate) -> str:
     gpus = placement.layout.gpus
     where = f"one {placement.gpu.id}" if gpus == 1 else f"each of {gpus} {placement.gpu.id}"
     word = {Verdict.FITS: "holds", Verdict.TIGHT: "barely holds"}.get(fit.verdict, "does not hold")
-    held, asked = fit.sequences, candidate.demand.concurrency
-    room = "" if held is None else f", room for {int(held)} of that length (concurrency {asked})"
+    held, demand = fit.sequences, candidate.demand
+    asked = "" if demand.trains else f" (concurrency {demand.concurrency})"
+    room = "" if held is None else f", room for {int(held)} of that length{asked}"
     at = f"with one sequence of {fit.context_length} tokens{room}"
     if fit.output is not None:
         at = f"at its fullest stage, {fit.output.stage}"
