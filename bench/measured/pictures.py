@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.measured.cases import GPUS, Skip
-from bench.measured.score import Miss, percentile
+from bench.measured.score import Miss, percentile, worst_lines
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Fit, Term, Verdict
 from gpusize.pipeline import find_pipeline
@@ -189,12 +189,7 @@ def report_pictures(result: Peaks, show: int) -> str:
             f"{name} peak: n {len(sizes)}, median {percentile(sizes, 0.5):.2%}, "
             f"p90 {percentile(sizes, 0.9):.2%}, within 20 % {within:.0%}, bias {bias:+.2%}"
         )
-    worst = sorted(everything, key=lambda miss: -abs(miss.error))[:show]
-    lines += [
-        f"    {miss.id} {miss.error:+.1%} predicted {miss.predicted:.2f}"
-        f" measured {miss.measured:.2f}"
-        for miss in worst
-    ]
+    lines += worst_lines(everything, show)
     ran = result.verdicts
     lines.append(
         f"pictures verdicts: {ran.total()} ran, called does-not-fit {ran['does-not-fit']},"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bench.measured.cases import Case
@@ -82,6 +82,15 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
+def worst_lines(misses: Sequence[Miss], show: int) -> list[str]:
+    """Name the rows that are furthest off."""
+    worst = sorted(misses, key=lambda miss: -abs(miss.error))[:show]
+    return [
+        f"    {m.id} {m.error:+.1%} predicted {m.predicted:.2f} measured {m.measured:.2f}"
+        for m in worst
+    ]
+
+
 def report(result: Score, show: int) -> str:
     """The table, the worst rows of each measure, and every wrong verdict."""
     lines = []
@@ -98,11 +107,7 @@ def report(result: Score, show: int) -> str:
             f"{name}: n {len(sizes)}, median {percentile(sizes, 0.5):.2%}, "
             f"p90 {percentile(sizes, 0.9):.2%}, bias {bias:+.2%}"
         )
-        worst = sorted(misses, key=lambda miss: -abs(miss.error))[:show]
-        lines += [
-            f"    {m.id} {m.error:+.1%} predicted {m.predicted:.2f} measured {m.measured:.2f}"
-            for m in worst
-        ]
+        lines += worst_lines(misses, show)
     lines += _verdict_lines(result)
     lines += [f"left out {count}: {reason}" for reason, count in result.skipped.most_common()]
     return "\n".join(lines)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from bench.measured.score import Miss, percentile
+from bench.measured.score import Miss, percentile, worst_lines
 from bench.measured.training_cases import Row
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Fit, Term, Verdict
@@ -103,11 +103,7 @@ def report(result: Score, show: int) -> str:
             f" {group['median']:.1%}, p90 {group['p90']:.1%}, within 20 %"
             f" {group['within20']:.0%}, bias {group['bias']:+.1%}"
         )
-        worst = sorted(misses, key=lambda miss: -abs(miss.error))[:show]
-        lines += [
-            f"    {m.id} {m.error:+.1%} predicted {m.predicted:.2f} measured {m.measured:.2f}"
-            for m in worst
-        ]
+        lines += worst_lines(misses, show)
     fit_row = figures["fit"]["training"]
     lines.append(
         f"verdicts: {fit_row['ranRows']} ran, called does-not-fit {fit_row['falseAlarms']}, tight"

@@ -100,13 +100,16 @@ def cost_data(cost: Cost) -> dict[str, Any]:
 
 def fit_data(fit: Fit) -> dict[str, Any]:
     """Return memory of the worst GPU, GiB."""
+    room = {
+        "verdict": fit.verdict.value,
+        "needGib": _gib(fit.need),
+        "budgetGib": _gib(fit.budget),
+        "marginGib": _gib(fit.margin),
+        "bandGib": _gib(fit.band),
+    }
     if fit.sharding:
         return {
-            "verdict": fit.verdict.value,
-            "needGib": _gib(fit.need),
-            "budgetGib": _gib(fit.budget),
-            "marginGib": _gib(fit.margin),
-            "bandGib": _gib(fit.band),
+            **room,
             "termsGib": {term.value: _gib(size) for term, size in fit.terms},
             "sequenceLength": fit.context_length,
             "largestMicroBatch": None if fit.sequences is None else int(fit.sequences),
@@ -117,11 +120,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
             "constants": list(fit.constants),
         }
     return {
-        "verdict": fit.verdict.value,
-        "needGib": _gib(fit.need),
-        "budgetGib": _gib(fit.budget),
-        "marginGib": _gib(fit.margin),
-        "bandGib": _gib(fit.band),
+        **room,
         "kvPoolGib": _gib(fit.kv_pool),
         "termsGib": {term.value: _gib(size) for term, size in fit.terms},
         "contextLength": fit.context_length or (None if fit.output else 0),

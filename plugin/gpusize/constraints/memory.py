@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpusize.constraints.reason import Number, Reason, Weight
+from gpusize.constraints.figures import in_gib, of_budget
+from gpusize.constraints.reason import Reason, Weight
 from gpusize.memory.result import Term, Verdict
 from gpusize.memory.verdict import HEADROOM_BYTES, headroom
-from gpusize_catalog.units import GIB, gib
+from gpusize_catalog.units import gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -30,7 +31,7 @@ def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
         Weight.ERROR,
         f"weights need {gib(weights)} per GPU at {layout},"
         f" {candidate} has {gib(fit.budget)} usable",
-        numbers={"weightsGib": _gib(weights), **_budget(candidate)},
+        numbers={"weightsGib": in_gib(weights), **of_budget(candidate)},
     )
 
 
@@ -56,10 +57,10 @@ def kv_cache_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
         f" {candidate} has {gib(fit.budget)} usable",
         fix,
         {
-            "needGib": _gib(fit.need),
+            "needGib": in_gib(fit.need),
             "longestContext": longest,
             "contextWithHeadroom": roomy,
-            **_budget(candidate),
+            **of_budget(candidate),
         },
     )
 
@@ -94,10 +95,10 @@ def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
         f" {candidate} has {gib(fit.budget)} usable",
         f"at most {' or '.join(fixes)} fits" if fixes else "",
         {
-            "needGib": _gib(fit.need),
-            "activationsGib": _gib(fit.term(Term.ACTIVATIONS)),
+            "needGib": in_gib(fit.need),
+            "activationsGib": in_gib(fit.term(Term.ACTIVATIONS)),
             "largestBatch": output.largest_batch,
-            **_budget(candidate),
+            **of_budget(candidate),
         },
     )
 
@@ -117,7 +118,11 @@ def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:
         "no-memory-headroom",
         Weight.WARN,
         f"{gib(fit.need)} of {gib(fit.need + fit.margin)} per GPU are needed on {candidate}, {why}",
-        numbers={"marginGib": _gib(fit.margin), "bandGib": _gib(fit.band), **_budget(candidate)},
+        numbers={
+            "marginGib": in_gib(fit.margin),
+            "bandGib": in_gib(fit.band),
+            **of_budget(candidate),
+        },
     )
 
 
@@ -189,15 +194,3 @@ def estimate_not_supported(candidate: Candidate) -> Iterator[Reason]:
 
 def _largest(terms: tuple[tuple[Term, int], ...]) -> list[tuple[Term, int]]:
     return sorted(terms, key=lambda item: -item[1])[:2]
-
-
-def _budget(candidate: Candidate) -> dict[str, Number]:
-    return {
-        "budgetGib": _gib(candidate.fit.budget or 0),
-        "instanceType": candidate.instance.id,
-        "gpu": candidate.gpu.id,
-    }
-
-
-def _gib(size: int) -> float:
-    return round(size / GIB, 2)

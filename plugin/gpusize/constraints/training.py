@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize.constraints.figures import in_gib, of_budget
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import (
     SHORT_RUN_HOURS,
@@ -15,7 +16,7 @@ from gpusize.interruptions import (
 )
 from gpusize.memory.result import Fit, Term, Verdict
 from gpusize.training_time import ADAPTED
-from gpusize_catalog.units import GB, GIB, gib
+from gpusize_catalog.units import GB, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -40,7 +41,7 @@ def training_states_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
         f"weights, gradients and optimizer states take {gib(kept)} per GPU at {_layout(candidate)}"
         f" ({terms}), {candidate} has {gib(fit.budget or 0)}",
         "sharding fsdp over more GPUs, optimizer paged-adamw-8bit, or method lora",
-        {"statesGib": _gib(kept), **_numbers(candidate)},
+        {"statesGib": in_gib(kept), **of_budget(candidate)},
     )
 
 
@@ -54,7 +55,7 @@ def training_activations_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
         Weight.ERROR,
         _need(candidate),
         _smaller_batch(candidate),
-        {"needGib": _gib(fit.need or 0), **_numbers(candidate)},
+        {"needGib": in_gib(fit.need or 0), **of_budget(candidate)},
     )
 
 
@@ -72,9 +73,9 @@ def lora_base_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
         _need(candidate),
         fix,
         {
-            "needGib": _gib(fit.need or 0),
-            "weightsGib": _gib(fit.term(Term.WEIGHTS)),
-            **_numbers(candidate),
+            "needGib": in_gib(fit.need or 0),
+            "weightsGib": in_gib(fit.term(Term.WEIGHTS)),
+            **of_budget(candidate),
         },
     )
 
@@ -94,7 +95,7 @@ def offload_exceeds_host(candidate: Candidate) -> Iterator[Reason]:
         f"{ranks} ranks offload {gib(fit.host * ranks)}, {instance.id} has"
         f" {gib(instance.memory_bytes)} of host memory",
         "a larger size of the same GPU, or more nodes",
-        {"hostGib": _gib(fit.host * ranks), "instanceType": instance.id},
+        {"hostGib": in_gib(fit.host * ranks), "instanceType": instance.id},
     )
 
 
@@ -227,15 +228,3 @@ def _batch(candidate: Candidate) -> int:
 def _layout(candidate: Candidate) -> str:
     sharding = candidate.fit.sharding
     return f"{candidate.placement.layout}{'' if sharding in ('', 'none') else f' with {sharding}'}"
-
-
-def _numbers(candidate: Candidate) -> dict[str, Number]:
-    return {
-        "budgetGib": _gib(candidate.fit.budget or 0),
-        "instanceType": candidate.instance.id,
-        "gpu": candidate.gpu.id,
-    }
-
-
-def _gib(size: int) -> float:
-    return round(size / GIB, 2)
