@@ -14,6 +14,7 @@ from gpusize.workload import (
     Kind,
     Service,
     Serving,
+    Traffic,
     TrafficShape,
     Training,
     Workload,
@@ -144,7 +145,7 @@ def demand_of(workload: Workload) -> Demand:
         first_token_time=_seconds(latency.time_to_first_token_ms if latency else None),
         tokens_per_step=_tokens_per_step(workload.engine),
         shape=traffic.shape if traffic else TrafficShape.STEADY,
-        duty=traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0,
+        duty=_duty(traffic),
         replicas_min=workload.replicas.min,
         replicas_max=workload.replicas.max,
         months=service.horizon_months if service else None,
@@ -222,7 +223,7 @@ def _of_batches(workload: Generation | Embedding) -> Demand:
         first_token_time=None,
         tokens_per_step=None,
         shape=traffic.shape if traffic else TrafficShape.STEADY,
-        duty=traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0,
+        duty=_duty(traffic),
         replicas_min=workload.replicas.min,
         replicas_max=workload.replicas.max,
         months=service.horizon_months if service else None,
@@ -231,6 +232,11 @@ def _of_batches(workload: Generation | Embedding) -> Demand:
         assumptions=(),
         reads=False,
     )
+
+
+def _duty(traffic: Traffic | None) -> float:
+    """Share of the week in which requests come; bounded work is busy while it runs."""
+    return traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0
 
 
 def _interruptible(workload: Workload, user_facing: bool) -> bool:
