@@ -14,6 +14,13 @@ class AdapterArgs(TypedDict, total=False):
     train_embeddings: bool
 
 
+class AutoStopArgs(TypedDict, total=False):
+    """When instances of bounded work stop by themselves."""
+
+    idle_minutes: int
+    max_hours: float
+
+
 class BudgetArgs(TypedDict, total=False):
     """Ceilings in USD."""
 
@@ -22,11 +29,27 @@ class BudgetArgs(TypedDict, total=False):
     per_run: float
 
 
+class CapacityBlockArgs(TypedDict, total=False):
+    """A capacity block of ML capacity, bought whole and ahead; a bare number is its days."""
+
+    days: int
+    start: str
+    instances: int
+    zone: str
+
+
 class CheckpointsArgs(TypedDict, total=False):
     """Progress that outlives an interruption."""
 
     interval_minutes: float
     location: Literal["s3", "fsx", "efs", "root-volume", "instance-store"]
+
+
+class CommitmentArgs(TypedDict, total=False):
+    """A discount for a term of use; a text is the plan."""
+
+    plan: Literal["none", "savings-plan", "reserved-instance"]
+    years: int
 
 
 class EngineArgs(TypedDict, total=False):
@@ -88,6 +111,14 @@ class LatencyArgs(TypedDict, total=False):
     time_to_first_token_ms: float
 
 
+class NeighborArgs(TypedDict, total=False):
+    """Another process on the same GPUs."""
+
+    name: str
+    memory_gib: float
+    memory_fraction: float
+
+
 class PipelineArgs(TypedDict, total=False):
     """How a pipeline of components is held and decoded."""
 
@@ -104,6 +135,15 @@ class ReplicasArgs(TypedDict, total=False):
 
     min: int
     max: int
+    on_demand_base: int
+    spot_share: float
+
+
+class ReserveArgs(TypedDict, total=False):
+    """On-demand capacity that is to be reserved for the work, used or not."""
+
+    instances: int
+    until: str
 
 
 class ShardingArgs(TypedDict, total=False):
@@ -120,6 +160,11 @@ class StorageArgs(TypedDict, total=False):
     weights_region: str
     root_volume_gib: int
     root_volume_throughput_mbps: int
+    image_gib: int
+    dataset_gib: float
+    fsx_gib: int
+    fsx_mbps_per_tib: int
+    load_seconds: float
     egress_gb_per_month: float
 
 
@@ -136,6 +181,8 @@ class TrafficArgs(TypedDict, total=False):
     shape: Literal["steady", "bursty", "scheduled"]
     hours_per_day: float
     days_per_week: float
+    start: str
+    time_zone: str
 
 
 class TrainerArgs(TypedDict, total=False):
@@ -175,6 +222,10 @@ class DeclarationArgs(TypedDict, total=False):
     market: Literal["on-demand", "spot", "capacity-block"]
     capacity_reservation: str
     interruption_tolerance: Literal["none", "checkpointed", "restartable"]
+    capacity_block: float | CapacityBlockArgs
+    reserve: ReserveArgs
+    commitment: str | CommitmentArgs
+    neighbors: Sequence[NeighborArgs]
     budget: BudgetArgs
     storage: StorageArgs
     tags: dict[str, str]
@@ -191,6 +242,8 @@ class DeclarationArgs(TypedDict, total=False):
     horizon_months: float
     latency: LatencyArgs
     run_hours: float
+    deadline_hours: float
+    auto_stop: AutoStopArgs
     runs_per_month: float
     checkpoints: CheckpointsArgs
     trainer: str | TrainerArgs

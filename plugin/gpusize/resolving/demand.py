@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
+    Bounded,
     Embedding,
     Engine,
     Generation,
@@ -36,35 +37,40 @@ OUTPUT_SHARE = 4
 
 
 class Demand(NamedTuple):
-    """The numbers of one workload; seconds, hours, tokens."""
+    """The numbers of one workload; seconds, hours, tokens.
+
+    What a kind does not have stands at a value that asks nothing.
+    """
 
     kind: Kind
     engine: str
-    offload_gib: float
-    """Weights of one GPU that stay in host memory."""
-    user_facing: bool
     interruptible: bool
     concurrency: int
-    context_length: int
-    tokens_declared: bool
+    context_length: int = 0
+    offload_gib: float = 0.0
+    """Weights of one GPU that stay in host memory."""
+    user_facing: bool = False
+    tokens_declared: bool = True
     """Whether both prompt and output tokens are declared; else the context is an upper bound."""
-    prompt: int
-    prompt_high: int
-    output: int
-    output_high: int
-    token_time: float | None
-    first_token_time: float | None
-    tokens_per_step: float | None
+    prompt: int = 0
+    prompt_high: int = 0
+    output: int = 0
+    output_high: int = 0
+    token_time: float | None = None
+    first_token_time: float | None = None
+    tokens_per_step: float | None = None
     """Tokens that a sequence gains per step: 1, more with speculation, None where not known."""
-    shape: TrafficShape
-    duty: float
+    shape: TrafficShape = TrafficShape.STEADY
+    duty: float = 1.0
     """Share of the week with requests."""
-    replicas_min: int | None
-    replicas_max: int
-    months: float | None
-    run_hours: float | None
-    runs_per_month: float | None
-    assumptions: tuple[Assumption, ...]
+    replicas_min: int | None = None
+    replicas_max: int = 1
+    months: float | None = None
+    run_hours: float | None = None
+    runs_per_month: float | None = None
+    deadline_hours: float | None = None
+    """Hours from the start of a run after which its result is too late."""
+    assumptions: tuple[Assumption, ...] = ()
     total_tokens: float | None = None
     """Tokens of a whole training run; None: not declared, or no training."""
     trains: bool = False
@@ -122,21 +128,17 @@ def demand_of(workload: Workload) -> Demand:
     if isinstance(workload, (Generation, Embedding)):
         return _of_batches(workload)
     workload = inference(workload)
-    service = workload if isinstance(workload, Serving) else None
-    user_facing = service is not None and service.user_facing
+    found = _of_service(workload)
     prompt, output, assumptions = _tokens(workload)
-    declared = not assumptions
-    traffic = service.traffic if service else None
-    latency = service.latency if service else None
+    latency = workload.latency if isinstance(workload, Serving) else None
     return Demand(
         kind=workload.kind,
         engine=workload.engine.name,
         offload_gib=workload.engine.cpu_offload_gib,
-        user_facing=user_facing,
-        interruptible=_interruptible(workload, user_facing),
+        interruptible=_interruptible(workload, bool(found.get("user_facing"))),
         concurrency=workload.concurrency,
         context_length=workload.context_length,
-        tokens_declared=declared,
+        tokens_declared=not assumptions,
         prompt=prompt,
         prompt_high=workload.prompt_tokens.high if workload.prompt_tokens else prompt,
         output=output,
@@ -144,15 +146,10 @@ def demand_of(workload: Workload) -> Demand:
         token_time=_seconds(latency.time_per_output_token_ms if latency else None),
         first_token_time=_seconds(latency.time_to_first_token_ms if latency else None),
         tokens_per_step=_tokens_per_step(workload.engine),
-        shape=traffic.shape if traffic else TrafficShape.STEADY,
-        duty=_duty(traffic),
         replicas_min=workload.replicas.min,
         replicas_max=workload.replicas.max,
-        months=service.horizon_months if service else None,
-        run_hours=getattr(workload, "run_hours", None),
-        runs_per_month=getattr(workload, "runs_per_month", None),
         assumptions=assumptions,
-    )
+    )._replace(**found, **_of_run(workload))
 
 
 UNBOUNDED = 2**20
@@ -169,74 +166,65 @@ def _training_demand(workload: Training) -> Demand:
     copies = UNBOUNDED
     if workload.global_batch is not None:
         copies = max(1, workload.global_batch // workload.micro_batch)
-    checkpoints = workload.checkpoints
     return Demand(
         kind=workload.kind,
         engine=workload.trainer.name,
-        offload_gib=0.0,
-        user_facing=False,
         interruptible=workload.tolerance is not InterruptionTolerance.NONE,
         concurrency=copies,
         context_length=length,
-        tokens_declared=True,
         prompt=length,
         prompt_high=length,
-        output=0,
-        output_high=0,
-        token_time=None,
-        first_token_time=None,
         tokens_per_step=1.0,
-        shape=TrafficShape.STEADY,
-        duty=1.0,
-        replicas_min=None,
-        replicas_max=1,
-        months=None,
-        run_hours=workload.run_hours,
-        runs_per_month=workload.runs_per_month,
-        assumptions=(),
         total_tokens=total,
         trains=True,
-        saves_progress=checkpoints is not None,
-        checkpoint_minutes=checkpoints.interval_minutes if checkpoints else None,
-    )
+    )._replace(**_of_run(workload))
 
 
 def _of_batches(workload: Generation | Embedding) -> Demand:
     """The numbers of work that generates no tokens: batches take the place of sequences."""
-    service = workload if isinstance(workload, Service) else None
-    user_facing = service is not None and service.user_facing
-    traffic = service.traffic if service else None
+    found = _of_service(workload)
     return Demand(
         kind=workload.kind,
         engine=PIPELINES if isinstance(workload, Generation) else EMBEDDERS,
-        offload_gib=0.0,
-        user_facing=user_facing,
-        interruptible=_interruptible(workload, user_facing),
+        interruptible=_interruptible(workload, bool(found.get("user_facing"))),
         concurrency=workload.concurrency,
         context_length=workload.context_length if isinstance(workload, Embedding) else 0,
-        tokens_declared=True,
-        prompt=0,
-        prompt_high=0,
-        output=0,
-        output_high=0,
-        token_time=None,
-        first_token_time=None,
-        tokens_per_step=None,
-        shape=traffic.shape if traffic else TrafficShape.STEADY,
-        duty=_duty(traffic),
         replicas_min=workload.replicas.min,
         replicas_max=workload.replicas.max,
-        months=service.horizon_months if service else None,
-        run_hours=getattr(workload, "run_hours", None),
-        runs_per_month=getattr(workload, "runs_per_month", None),
-        assumptions=(),
         reads=False,
-    )
+    )._replace(**found, **_of_run(workload))
 
 
-def _duty(traffic: Traffic | None) -> float:
-    """Share of the week in which requests come; bounded work is busy while it runs."""
-    return traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK if traffic else 1.0
+def _of_service(workload: Workload) -> dict[str, Any]:
+    """What only a service has."""
+    if not isinstance(workload, Service):
+        return {}
+    traffic = workload.traffic
+    return {
+        "user_facing": workload.user_facing,
+        "shape": traffic.shape,
+        "duty": _duty(traffic),
+        "months": workload.horizon_months,
+    }
+
+
+def _of_run(workload: Workload) -> dict[str, Any]:
+    """What only bounded work has."""
+    if not isinstance(workload, Bounded):
+        return {}
+    checkpoints = workload.checkpoints
+    return {
+        "run_hours": workload.run_hours,
+        "runs_per_month": workload.runs_per_month,
+        "deadline_hours": workload.deadline_hours,
+        "saves_progress": checkpoints is not None,
+        "checkpoint_minutes": checkpoints.interval_minutes if checkpoints else None,
+    }
+
+
+def _duty(traffic: Traffic) -> float:
+    """Share of the week in which requests come."""
+    return traffic.hours_per_day * traffic.days_per_week / HOURS_PER_WEEK
 
 
 def _interruptible(workload: Workload, user_facing: bool) -> bool:

@@ -1,0 +1,33 @@
+"""Work that turns texts into vectors, or ranks them."""
+
+from pydantic import Field
+
+from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.groups import Replicas
+from gpusize.declared.words import Positive
+
+
+class Embedding(Workload):
+    """Fields of every kind that turns texts into vectors, or ranks them."""
+
+    context_length: Positive = Field(description="Longest text, tokens.", examples=[512])
+    batch: Positive = Field(1, description="Texts that one forward pass takes on one GPU.")
+    concurrency: Positive = Field(
+        1,
+        description="Batches at once in one replica, each on a GPU of its own where one is.",
+    )
+    replicas: Replicas = Field(
+        Replicas.model_construct(), description="Copies of the whole placement."
+    )
+
+
+class EmbeddingServing(Service, Embedding):
+    """A service that embeds texts."""
+
+
+class EmbeddingBatchInference(Bounded, Embedding):
+    """Bounded embedding of a set of texts."""
+
+
+class EmbeddingEvaluation(EmbeddingBatchInference):
+    """A bounded run that scores an embedding model."""

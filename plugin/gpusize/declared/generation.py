@@ -1,0 +1,97 @@
+"""Work that makes images and videos by a pipeline of components."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.groups import Group, Replicas
+from gpusize.declared.words import PipelineOffload, Positive, PositiveFloat, Switch
+from gpusize.declaring.vocabulary import (
+    WEIGHTS_FORMATS,
+)
+
+
+class Pipeline(Group):
+    """How a pipeline of components is held and decoded."""
+
+    offload: PipelineOffload = Field(
+        PipelineOffload.NONE,
+        description="What waits in host memory: nothing, each component until its turn (model), or "
+        "each layer until its turn (sequential).",
+    )
+    text_encoder_format: Annotated[str, WEIGHTS_FORMATS] = Field(
+        "auto", description="Format of the text encoders' weights; auto: the compute precision."
+    )
+    quantized_on_gpu: Switch = Field(
+        False,
+        description="Whether weights are loaded unquantized to the GPU and quantized there.",
+    )
+    fused_projections: Switch = Field(
+        False, description="Whether fused query, key and value projections are held besides."
+    )
+    tiling: Switch = Field(False, description="Whether the VAE decodes in tiles.")
+    slicing: Switch = Field(False, description="Whether the VAE decodes one sample at a time.")
+
+
+class Generation(Workload):
+    """Fields of every kind that makes pictures by a pipeline of components."""
+
+    width: Positive = Field(description="Width of a picture, pixels.", examples=[1024])
+    height: Positive = Field(description="Height of a picture, pixels.", examples=[1024])
+    batch: Positive = Field(1, description="Samples that are made together on one GPU.")
+    steps: Positive | None = Field(None, description="Steps that remove the noise of one sample.")
+    pipeline: Pipeline = Field(
+        Pipeline.model_construct(), description="How the pipeline is held and decoded."
+    )
+    concurrency: Positive = Field(
+        1,
+        description="Batches at once in one replica, each on a GPU of its own where one is.",
+    )
+    replicas: Replicas = Field(
+        Replicas.model_construct(), description="Copies of the whole placement."
+    )
+
+
+class VideoGeneration(Generation):
+    """Fields of every kind that makes videos."""
+
+    frames: Positive | None = Field(
+        None, description="Frames of one video; seconds x fps + 1 where it is left out."
+    )
+    seconds: PositiveFloat | None = Field(None, description="Length of one video, seconds.")
+    fps: PositiveFloat = Field(24.0, description="Frames of a video per second.")
+
+    @property
+    def all_frames(self) -> int:
+        """Frames as declared, or as many as the seconds take."""
+        return self.frames or round((self.seconds or 0.0) * self.fps) + 1
+
+    @property
+    def length(self) -> float:
+        """Seconds of one video."""
+        return self.seconds or self.all_frames / self.fps
+
+
+class ImageServing(Service, Generation):
+    """A service that makes images."""
+
+
+class ImageBatchInference(Bounded, Generation):
+    """Bounded making of images."""
+
+
+class ImageEvaluation(ImageBatchInference):
+    """A bounded run that scores an image pipeline."""
+
+
+class VideoServing(Service, VideoGeneration):
+    """A service that makes videos."""
+
+
+class VideoBatchInference(Bounded, VideoGeneration):
+    """Bounded making of videos."""
+
+
+class VideoEvaluation(VideoBatchInference):
+    """A bounded run that scores a video pipeline."""

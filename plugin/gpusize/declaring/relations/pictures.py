@@ -1,0 +1,62 @@
+"""What must hold between fields of pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpusize.declaring.relations.given import Given, Relation
+from gpusize_catalog.problems import Problem
+
+LATENT_SCALE = 8
+"""Pixels per latent pixel, each way, at least. Source: the pipelines of diffusers refuse others."""
+
+
+def picture_sides(given: Given) -> Iterator[Problem]:
+    """Latents are eight times smaller than pictures, each way."""
+    for key in ("width", "height"):
+        side = given.number(key)
+        if side is not None and side % LATENT_SCALE:
+            nearest = max(1, round(side / LATENT_SCALE)) * LATENT_SCALE
+            yield Problem(key, f"{side} is not a multiple of {LATENT_SCALE}", f"give {nearest}")
+
+
+def one_length(given: Given) -> Iterator[Problem]:
+    """A video's length is declared once."""
+    frames, seconds = given.has("frames"), given.has("seconds")
+    if frames and seconds:
+        yield Problem("seconds", "is given beside frames", "keep one of them")
+    elif given.text("modality") == "video" and not (
+        frames or seconds or given.is_bad("frames") or given.is_bad("seconds")
+    ):
+        yield Problem("frames", "is missing", "such as frames: 81, or seconds: 5")
+
+
+def whole_on_each_gpu(given: Given) -> Iterator[Problem]:
+    """What generates no tokens runs on each GPU by itself."""
+    for key in ("tp", "pp", "ep", "nodesPerReplica"):
+        size = given.number(key)
+        if size is not None and size > 1:
+            yield Problem(
+                key,
+                "splits work that runs whole on each GPU",
+                "leave it out; dp is the number of copies",
+            )
+
+
+def pipeline_by_name(given: Given) -> Iterator[Problem]:
+    """The components of a pipeline are in the catalog."""
+    if isinstance(given.value("model"), dict):
+        yield Problem(
+            "model",
+            "is an architecture, a pipeline has several",
+            "name a pipeline; a catalog overlay adds one",
+        )
+
+
+EMBEDDING: tuple[Relation, ...] = (whole_on_each_gpu,)
+PICTURES: tuple[Relation, ...] = (
+    picture_sides,
+    one_length,
+    whole_on_each_gpu,
+    pipeline_by_name,
+)
