@@ -530,6 +530,12 @@ class EngineFacts(NamedTuple):
     """How GPUs share the model: tensor, or layers (whole layers on each GPU)."""
     host_embeddings: bool
     """Whether token embeddings stay in host memory."""
+    uneven_experts: bool | None
+    """Whether ranks may hold unequal numbers of experts; None: not known."""
+    widens_weights: bool | None
+    """Whether it loads packed weights as 16-bit ones where asked to; None: not known."""
+    state_blocks: bool | None
+    """Whether it refuses more sequences at once than its pool has blocks for recurrent state."""
     batch_defaults: str
     """`min GiB [!capability…]=tokens/sequences[@MiB]; …`, the first that the GPU meets counts.
 

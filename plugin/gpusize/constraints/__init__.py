@@ -30,6 +30,7 @@ Constraint = Callable[["Candidate"], Iterator[Reason]]
 
 DECLARATION: dict[str, Constraint] = {
     "context-beyond-model-limit": memory.context_beyond_model_limit,
+    "checkpoint-precision-mismatch": precision.checkpoint_precision_mismatch,
     "always-on-for-bursty": billing.always_on_for_bursty,
 }
 """Judge what was declared: no placement changes them, so none is rejected for them."""
@@ -57,12 +58,14 @@ the search would flee to a type whose price is worse or not known."""
 
 DEVICE: dict[str, Constraint] = {
     "cuda-required": precision.cuda_required,
+    "compute-capability-below-engine": precision.compute_capability_below_engine,
     "bf16-unsupported": precision.bf16_unsupported,
     "int4-kernel-unsupported": precision.int4_kernel_unsupported,
     "fp4-unsupported": precision.fp4_unsupported,
     "format-refused": precision.format_refused,
     "fp8-kv-unsupported": precision.fp8_kv_unsupported,
     "fp8-compute-unsupported": precision.fp8_compute_unsupported,
+    "int8-on-blackwell-ultra": precision.int8_on_blackwell_ultra,
 }
 """Depend on the GPU alone: equal for all its numbers and layouts."""
 
@@ -88,6 +91,8 @@ LAYOUT: dict[str, Constraint] = {
     "context-bound-concurrency": memory.context_bound_concurrency,
     "interconnect-unknown": interconnect.interconnect_unknown,
     "tp-over-pcie": interconnect.tp_over_pcie,
+    "kv-heads-replicated": parallelism.kv_heads_replicated,
+    "pipeline-bubbles": parallelism.pipeline_bubbles,
     "nvlink-required": training.nvlink_required,
     "bandwidth-bound-decode": speed.bandwidth_bound_decode,
     "slower-than-reading": speed.slower_than_reading,
@@ -113,6 +118,8 @@ REMARKS = frozenset(
     {
         "availability-unknown",
         "context-bound-concurrency",
+        "kv-heads-replicated",
+        "pipeline-bubbles",
         "prefill-compute-bound",
         "price-unknown",
     }

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
+from gpusize.memory.result import Verdict
+from gpusize.placement import Layout
+from gpusize.workload import Training
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
 
 SHOWN_SIZES = 8
 """Valid sizes that a message lists."""
+MICRO_BATCHES = 4
+"""Micro batches for each stage from which a pipeline is busy: with fewer it waits for more than a
+fifth of a step. Source: Huang et al. 2019, https://arxiv.org/abs/1811.06965, section 2.3."""
+PERCENT = 100
 
 
 def tp_not_dividing_heads(candidate: Candidate) -> Iterator[Reason]:
@@ -36,30 +43,131 @@ def tp_not_dividing_heads(candidate: Candidate) -> Iterator[Reason]:
 
 
 def experts_not_divisible(candidate: Candidate) -> Iterator[Reason]:
-    """Each rank must take the same number of experts."""
-    experts, layout = candidate.study.shape.experts, candidate.placement.layout
+    """Each rank must take the same number of experts, where the engine does not spread a rest."""
+    study, layout = candidate.study, candidate.placement.layout
+    experts = study.shape.experts
     if layout.ep == 1 or (experts and experts % layout.ep == 0):
         return
+    if experts and study.setup is not None and study.setup.engine.uneven_experts:
+        return
+    model = candidate.architecture.name
+    text = f"ep={layout.ep} does not divide the {experts} experts of {model}"
+    fix = "leave ep out"
+    if experts:
+        valid = [size for size in range(1, candidate.placement.gpus + 1) if experts % size == 0]
+        fix = f"ep of {', '.join(map(str, valid[:SHOWN_SIZES]))}"
+    else:
+        text = f"ep={layout.ep} spreads experts, {model} has none"
     yield Reason(
         "experts-not-divisible",
         Weight.ERROR,
-        f"ep={layout.ep} does not divide the {experts or 0} experts of"
-        f" {candidate.architecture.name}",
-        numbers={"ep": layout.ep, "experts": experts or 0},
+        text,
+        fix,
+        {"ep": layout.ep, "experts": experts or 0},
     )
 
 
+def kv_heads_replicated(candidate: Candidate) -> Iterator[Reason]:
+    """More tensor ranks than the cache splits into, where it is short and other sizes hold more.
+
+    Latent attention keeps one latent for all heads, so each rank keeps the whole cache.
+    """
+    study, layout, demand = candidate.study, candidate.placement.layout, candidate.demand
+    if demand.trains or layout.tp == 1 or not study.splits_tensors:
+        return
+    split = 1 if _is_latent(candidate) else candidate.architecture.kv_heads
+    if not split or layout.tp <= split:
+        return
+    held = candidate.fit.sequences_at(demand.tokens_high)
+    if held is None or held >= demand.concurrency:
+        return
+    other = _split_by_heads(candidate, split)
+    more = other.fit.sequences_at(demand.tokens_high) if other else None
+    if other is None or more is None or more <= held:
+        return
+    heads = "latents" if split == 1 else f"{split} KV heads"
+    yield Reason(
+        "kv-heads-replicated",
+        Weight.ADVICE,
+        f"tp={layout.tp} keeps {layout.tp // split} copies of the {heads}: the cache of {candidate}"
+        f" holds {held} sequences of {demand.tokens_high} tokens, at {other.placement.layout}"
+        f" {more}",
+        ", ".join(
+            f"{name}: {size}" for name, size in other.placement.layout._asdict().items() if size > 1
+        )
+        or "tp: 1",
+        {"tp": layout.tp, "kvHeads": split, "sequences": held, "otherSequences": more},
+    )
+
+
+def _is_latent(candidate: Candidate) -> bool:
+    setup = candidate.study.setup
+    latent = setup is not None and setup.engine.latent_cache
+    return latent and candidate.architecture.kv_lora_rank is not None
+
+
+def _split_by_heads(candidate: Candidate, split: int) -> Candidate | None:
+    """The same GPUs with fewer tensor ranks and more copies, where the memory holds that."""
+    layout, study = candidate.placement.layout, candidate.study
+    tp = max(size for size in range(1, split + 1) if layout.tp % size == 0)
+    dp = layout.tp // tp * layout.dp
+    experts = study.shape.experts
+    ep = tp * dp if experts and experts % (tp * dp) == 0 else layout.ep
+    other = candidate.at(Layout(tp, layout.pp, dp, ep))
+    fine = study.shape.splits(tp) and dp <= candidate.demand.concurrency
+    return other if fine and other.fit.verdict in (Verdict.FITS, Verdict.TIGHT) else None
+
+
+def pipeline_bubbles(candidate: Candidate) -> Iterator[Reason]:
+    """Fewer pieces of work at once than keep all stages of a pipeline busy."""
+    layout, demand, workload = candidate.placement.layout, candidate.demand, candidate.workload
+    if layout.pp == 1:
+        return
+    if not isinstance(workload, Training):
+        each = -(-demand.concurrency // layout.dp)
+        if candidate.study.splits_tensors and each < layout.pp:
+            yield _bubbles(
+                f"{each} sequences at once keep {each} of the {layout.pp} stages of {candidate}"
+                " busy",
+                f"concurrency of at least {layout.pp * layout.dp}, or tp in place of pp",
+                {"sequences": each, "pp": layout.pp, "idlePercent": _idle(each, layout.pp)},
+            )
+        return
+    whole = workload.global_batch or workload.micro_batch * layout.dp
+    steps = max(1, whole // (workload.micro_batch * layout.dp))
+    if steps >= MICRO_BATCHES * layout.pp:
+        return
+    idle = round(PERCENT * (layout.pp - 1) / (steps + layout.pp - 1))
+    wanted = MICRO_BATCHES * layout.pp * workload.micro_batch * layout.dp
+    yield _bubbles(
+        f"{steps} micro batches fill {layout.pp} stages of {candidate}: each waits {idle}% of a"
+        " step",
+        f"globalBatch: {wanted}, or fewer stages",
+        {"microBatches": steps, "pp": layout.pp, "idlePercent": idle},
+    )
+
+
+def _idle(busy: int, stages: int) -> int:
+    return round(PERCENT * (stages - busy) / stages)
+
+
+def _bubbles(text: str, fix: str, numbers: dict[str, Number]) -> Reason:
+    return Reason("pipeline-bubbles", Weight.ADVICE, text, fix, numbers)
+
+
 def tp_across_nodes(candidate: Candidate) -> Iterator[Reason]:
-    """All-reduces of every layer over the network."""
+    """All-reduces of every layer over the network; what a training run loses is GPU306."""
     placement = candidate.placement
     tp, gpus = placement.layout.tp, placement.instance.gpus or 0
-    if placement.nodes == 1 or tp <= gpus:
+    if placement.nodes == 1 or tp <= gpus or candidate.demand.trains:
+        return
+    if candidate.study.joins_nodes(placement.instance):
         return
     yield Reason(
         "tp-across-nodes",
         Weight.ERROR,
         f"tp={tp} spans nodes of {gpus} GPUs: every layer waits for the network",
-        f"tp={gpus}, pp={placement.nodes}",
+        f"tp: {gpus}, pp: {placement.nodes}",
         {"tp": tp, "gpusPerNode": gpus},
     )
 

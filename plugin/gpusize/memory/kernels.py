@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 from gpusize.versions import in_range, parse_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpusize_catalog.facts import KernelSupport
     from gpusize_catalog.store import Catalog
 
 NATIVE = "native"
 EMULATED = "emulated"
 REFUSED = "refused"
+PLAIN = "fp16"
+"""The format that every engine runs wherever it runs at all."""
 GGUF = "gguf"
 """One row of the table stands for all GGUF types: engines read the file as a whole."""
 
@@ -29,16 +34,31 @@ def support(
     """
     if capability is None:
         return None
-    wanted = parse_version(version) if version else None
     family = GGUF if format.startswith(f"{GGUF}-") else format
-    for row in catalog.kernels(family, engine):
+    for row in _rows(catalog, family, engine, version):
         if capability < row.capability_from:
             continue
-        if row.capability_before is not None and capability >= row.capability_before:
-            continue
-        if wanted is None:
-            if not row.engine_before:
-                return row.support
-        elif in_range(wanted, row.engine_from, row.engine_before):
+        if row.capability_before is None or capability < row.capability_before:
             return row.support
     return None
+
+
+def least_capability(
+    catalog: Catalog, engine: str, version: str | None, format: str = PLAIN
+) -> tuple[int, int] | None:
+    """The lowest compute capability on which an engine version runs a format; None: not known."""
+    rows = _rows(catalog, format, engine, version)
+    return min((row.capability_from for row in rows if row.support != REFUSED), default=None)
+
+
+def _rows(
+    catalog: Catalog, family: str, engine: str, version: str | None
+) -> Iterator[KernelSupport]:
+    """The rows of a version; without one, those of the newest range."""
+    wanted = parse_version(version) if version else None
+    for row in catalog.kernels(family, engine):
+        if wanted is None:
+            if not row.engine_before:
+                yield row
+        elif in_range(wanted, row.engine_from, row.engine_before):
+            yield row

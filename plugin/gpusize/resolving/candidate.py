@@ -138,6 +138,10 @@ class Study:
         """Whether the network of a type is made for one replica on several nodes."""
         return instance.efa and (instance.network_gbps or 0.0) >= self.settings.min_fabric_gbps
 
+    def joins_nodes(self, instance: InstanceType) -> bool:
+        """Whether NVLink joins the nodes of a type: those of an UltraServer."""
+        return any(one.instance_type == instance.id for one in self.catalog.ultraservers())
+
     def bought(self, workload: Workload, settings: ResolveSettings) -> Study:
         """The same work bought otherwise: all that is known of its memory and times stays.
 

@@ -26,6 +26,38 @@ def tp_not_dividing_heads(case: Case) -> Iterator[Remark]:
     return plain(case, "tp-not-dividing-heads")
 
 
+@rule("GPU302", "kv-heads-replicated", Severity.ADVICE, since="0.1")
+def kv_heads_replicated(case: Case) -> Iterator[Remark]:
+    """The declared tensor ranks are more than the KV cache splits into.
+
+    Why: a cache splits by its KV heads, and latent attention keeps one latent for all of them. Each
+        rank beyond keeps a copy, so that more GPUs hold no more sequences.
+    Fix: take the sizes that the finding names: `tp` that divides the KV heads, and `dp` for the
+        rest (data-parallel attention for latent caches).
+    Limits: only where `tp` is declared, the cache holds fewer sequences than `concurrency`, and
+        the same GPUs hold more in other sizes.
+    Sources: https://docs.vllm.ai/en/latest/serving/data_parallel_deployment/,
+        https://docs.sglang.ai/references/multi_node_deployment/deploy_on_k8s.html
+    """
+    if case.workload is not None and case.workload.tp is not None:
+        yield from plain(case, "kv-heads-replicated")
+
+
+@rule("GPU303", "experts-not-divisible", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def experts_not_divisible(case: Case) -> Iterator[Remark]:
+    """The expert-parallel size does not divide the experts.
+
+    Why: most engines give each rank as many experts and refuse anything else at start.
+    Fix: take one of the sizes in the finding.
+    Limits: vLLM spreads a rest over the first ranks and is not blamed; its load balancer and some
+        of its models refuse it too.
+    Sources: https://github.com/vllm-project/vllm/pull/21497,
+        https://github.com/vllm-project/vllm/issues/52435,
+        https://docs.sglang.ai/advanced_features/expert_parallelism.html
+    """
+    return plain(case, "experts-not-divisible")
+
+
 @rule("GPU304", "tp-over-pcie", Severity.WARN, since="0.1", parameters=("maxCommunicationShare",))
 def tp_over_pcie(case: Case) -> Iterator[Remark]:
     """Tensor or expert parallelism spends too much of each step on a link without NVLink.
@@ -35,10 +67,26 @@ def tp_over_pcie(case: Case) -> Iterator[Remark]:
         share of the step.
     Fix: take fewer and larger GPUs, an NVLink node, pipeline stages, or replicas.
     Limits: computed from the bytes moved, the link of the instance type and the step time, never
-        from the name of a family.
+        from the name of a family. Silent where GPU305 fires.
     Sources: https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
     """
-    return wrapped(case, "tp-over-pcie")
+    if not case.reasons("tp-across-nodes"):
+        yield from wrapped(case, "tp-over-pcie")
+
+
+@rule("GPU305", "tp-across-nodes", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def tp_across_nodes(case: Case) -> Iterator[Remark]:
+    """Tensor parallelism of an engine spans nodes.
+
+    Why: every layer ends in two all-reduce operations, and between nodes each takes ten to fifty
+        times as long as over NVLink. Every token waits for all of them.
+    Fix: keep `tp` inside a node and span nodes by `pp`, as the finding says, or take the placement
+        that it names.
+    Limits: silent for training, where GPU306 measures the time, and in UltraServers, whose nodes
+        NVLink joins.
+    Sources: https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
+    """
+    return wrapped(case, "tp-across-nodes")
 
 
 @rule(
@@ -68,3 +116,19 @@ def idle_gpus_on_node(case: Case) -> Iterator[Remark]:
     Sources: AWS Well-Architected, generative AI lens, GENCOST02-BP02
     """
     return wrapped(case, "idle-gpus-on-node", "instance_type", "nodes_per_replica")
+
+
+@rule("GPU310", "pipeline-bubbles", Severity.ADVICE, since="0.1")
+def pipeline_bubbles(case: Case) -> Iterator[Remark]:
+    """There is too little work at once to keep all pipeline stages busy.
+
+    Why: a stage waits until work reaches it. A training step of m micro batches over p stages is
+        idle for (p - 1) of its (m + p - 1) turns; an engine with fewer sequences than stages leaves
+        stages without any.
+    Fix: raise `globalBatch` or `concurrency` to the number in the finding, or take fewer stages.
+    Limits: training is advised below 4 micro batches for each stage; silent where gpusize chose
+        the stages.
+    Sources: https://arxiv.org/abs/1811.06965 (GPipe, section 2.3)
+    """
+    if case.workload is not None and case.workload.pp is not None:
+        yield from plain(case, "pipeline-bubbles")

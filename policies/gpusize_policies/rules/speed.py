@@ -27,3 +27,19 @@ def bandwidth_bound_decode(case: Case) -> Iterator[Remark]:
     Sources: https://arxiv.org/abs/2211.05102 (roofline of decoding)
     """
     return wrapped(case, "bandwidth-bound-decode")
+
+
+@rule("GPU402", "prefill-compute-bound", Severity.ADVICE, since="0.1")
+def prefill_compute_bound(case: Case) -> Iterator[Remark]:
+    """Computing a long prompt takes longer than the declared time to the first token.
+
+    Why: a prompt costs two operations for each active weight and token, and more as it grows. When
+        that alone, at the GPU's peak, takes longer than `latency.timeToFirstTokenMs`, no batching
+        and no tuning helps.
+    Fix: take a GPU with more operations per second or more of them, cache what prompts share, or
+        declare the time that a prompt of that length may take.
+    Limits: judged on the 95th percentile of `promptTokens`, without queueing and without a prefix
+        cache.
+    Sources: https://arxiv.org/abs/2211.05102 (roofline of prefill)
+    """
+    return wrapped(case, "prefill-compute-bound")

@@ -125,9 +125,9 @@ def test_a_refused_format_is_an_error(placed: Any, engine: str, form: str, name:
     assert only(placed("g4dn.xlarge", **fields), name).weight is Weight.ERROR
 
 
-def test_a_refused_cache_format_is_a_warning(placed: Any) -> None:
+def test_a_refused_cache_format_is_an_error(placed: Any) -> None:
     fields = {"model": "meta-llama/Llama-3.2-3B", "kvCacheFormat": "fp8"}
-    assert only(placed("g4dn.xlarge", **fields), "fp8-kv-unsupported").weight is Weight.WARN
+    assert only(placed("g4dn.xlarge", **fields), "fp8-kv-unsupported").weight is Weight.ERROR
     assert said(placed("g6.xlarge", **fields), "fp8-kv-unsupported") == []
 
 
@@ -157,7 +157,24 @@ def test_only_sizes_that_a_pinned_node_has_are_named(placed: Any) -> None:
 
 def test_experts_are_split_evenly(placed: Any) -> None:
     fields = {"model": "Qwen/Qwen3-30B-A3B", "layout": Layout(1, 1, 3, 3)}
-    assert said(placed("g6e.12xlarge", **fields), "experts-not-divisible")
+    reason = only(placed("g6e.12xlarge", engine="sglang", **fields), "experts-not-divisible")
+    assert reason.fix == "ep of 1, 2, 4"
+    assert said(placed("g6e.12xlarge", engine="vllm", **fields), "experts-not-divisible") == []
+
+
+def test_an_old_gpu_is_one_reason_whatever_the_format(placed: Any) -> None:
+    for form in ("bf16", "fp8", "awq", "nvfp4"):
+        candidate = placed(
+            "p3dn.24xlarge", engine="sglang", weightsFormat=form, kvCacheFormat="fp8"
+        )
+        found = [rule(candidate) for rule in DEVICE.values()]
+        names = {reason.name for reasons in found for reason in reasons}
+        assert names == {"compute-capability-below-engine"}
+
+
+def test_ultraservers_join_their_nodes(placed: Any) -> None:
+    joined = placed("p6e-gb200.36xlarge", nodes=2, layout=Layout(8), model=BIG)
+    assert said(joined, "tp-across-nodes") == []
 
 
 def test_tensor_ranks_stay_on_a_node(placed: Any) -> None:
