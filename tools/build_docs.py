@@ -49,6 +49,20 @@ today: 2026-11-30
 # catalog: [./our-prices]   # folders of your own rows, see overlays.md
 ```"""
 
+PRICES_EXAMPLE = """\
+```yaml
+prices:
+  discounts:
+    - {types: "p5*", market: on-demand, region: "us-*", percent: 12}
+  commitments:
+    - {plan: savings-plan, years: 1, types: "g6e.*", percent: 28}
+    - {plan: reserved-instance, years: 3, types: p5.48xlarge, usdPerHour: 23.5}
+  capacityBlocks:
+    - {types: p5.48xlarge, region: us-east-1, usdPerHour: 40.9}
+  spotInterruptions:
+    - {types: "p4d*", perDay: 0.5}
+```"""
+
 SEEN = """\
 It sees the declarations of a file and the `GpuWorkload`s of a Pulumi program in YAML. It does not
 run programs: raw resources (`aws:ec2/instance:Instance` and the like), programs in other languages
@@ -250,10 +264,31 @@ def settings_page() -> str:
         SETTINGS_EXAMPLE,
         "\n".join(["| key | meaning |", "|---|---|", *rows]),
         "## Presets\n\n" + "\n".join(["| preset | changes |", "|---|---|", *presets]),
+        _prices(schema["prices"]),
         "## Parameters\n\n"
         + "\n".join(["| name | default | meaning |", "|---|---|---|", *numbers]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _prices(schema: dict[str, Any]) -> str:
+    """Return the reference of the key `prices`."""
+    rows = [
+        f"| `{name}` | `{key}`{'' if key in part['items']['required'] else ' (optional)'} |"
+        f" {entry['description']} |"
+        for name, part in schema["properties"].items()
+        for key, entry in part["items"]["properties"].items()
+    ]
+    heads = [f"`{name}`: {part['description']}" for name, part in schema["properties"].items()]
+    text = (
+        "What no public source has: private discounts, rates of commitments, quotes of capacity"
+        " blocks, and how often spot capacity was taken back. What is not said here stays unknown"
+        " or assumed, and answers say so. Of entries that match, the first one holds. A commitment"
+        " takes `usdPerHour` or `percent`."
+    )
+    table = "\n".join(["| list | key | meaning |", "|---|---|---|", *rows])
+    listed = "\n".join(f"- {head}" for head in heads)
+    return f"## Prices\n\n{text}\n\n{PRICES_EXAMPLE}\n\n{listed}\n\n{table}"
 
 
 def _meanings(source: Path) -> dict[str, str]:

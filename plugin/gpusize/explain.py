@@ -83,11 +83,14 @@ def cost_data(cost: Cost) -> dict[str, Any]:
         "storagePerMonth": _round(cost.storage_monthly, USD_DIGITS),
         "egressPerMonth": _round(cost.egress_monthly, USD_DIGITS),
         "rootVolumeGib": cost.volume_gib,
+        "idle": _round(cost.idle, USD_DIGITS),
         "commitments": [
             {
-                "priceType": item.price_type.value,
+                "plan": item.plan,
+                "years": item.years,
                 "perHour": item.usd_per_hour,
                 "priceDate": item.date,
+                "priceSource": item.source,
                 "months": item.months,
                 "perMonth": _round(item.monthly, USD_DIGITS),
                 "breakEvenMonths": _round(item.break_even_months, MS_DIGITS),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpusize.names import to_camel, to_snake
+from gpusize.team_prices import LIST_PRICES, TeamPrices
 
 
 class ResolveSettings(NamedTuple):
@@ -24,6 +25,8 @@ class ResolveSettings(NamedTuple):
     """More of a run than this lost to interruptions and checkpoints is a poor interval."""
     spot_reclaims_per_day: float = 1.0
     """Interruptions of a spot instance in a day, assumed: AWS publishes no rate by type."""
+    restart_minutes: float = 15.0
+    """Minutes from a launch to useful work, assumed: boot, image, weights or last checkpoint."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
     min_host_gib: float = 12.0
@@ -36,6 +39,8 @@ class ResolveSettings(NamedTuple):
     (PCIe 4 x8, 16 GB/s) it is no fabric for a model, whatever EFA it has."""
     runners_up: int = 4
     """Alternatives in an answer."""
+    prices: TeamPrices = LIST_PRICES
+    """What the team pays in place of list prices."""
 
 
 DEFAULTS = ResolveSettings()
@@ -43,14 +48,20 @@ DEFAULTS = ResolveSettings()
 
 def parameters() -> dict[str, int | float]:
     """Name every limit in camelCase, as files do, with its default."""
-    return {to_camel(name): value for name, value in DEFAULTS._asdict().items()}
+    return {
+        to_camel(name): value
+        for name, value in DEFAULTS._asdict().items()
+        if isinstance(value, (int, float))
+    }
 
 
-def with_parameters(given: Mapping[str, float]) -> ResolveSettings:
+def with_parameters(
+    given: Mapping[str, float], prices: TeamPrices = LIST_PRICES
+) -> ResolveSettings:
     """Change the defaults by some limits, each named in camelCase, and kept whole where it is."""
     changed: dict[str, Any] = {
         to_snake(name): type(default)(given[name])
         for name, default in parameters().items()
         if name in given
     }
-    return DEFAULTS._replace(**changed)
+    return DEFAULTS._replace(**changed, prices=prices)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from gpusize.days import DAY_FIX, NO_DAY, day_of
 from gpusize.project import SETTINGS_FILE
 from gpusize.settings import ResolveSettings, parameters, with_parameters
+from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -51,11 +52,13 @@ class Deciding(NamedTuple):
     """Overlay folders, later ones win."""
     lock: Path | None = None
     """File of decisions; `gpusize.lock` beside the program."""
+    prices: TeamPrices = LIST_PRICES
+    """What the team pays in place of list prices."""
 
     @property
     def resolving(self) -> ResolveSettings:
-        """The thresholds in the form that the resolver and the constraints take."""
-        return with_parameters(self.parameters)
+        """Thresholds and prices in the form that the resolver and the constraints take."""
+        return with_parameters(self.parameters, self.prices)
 
 
 def settings_path(folder: Path, named: str = "") -> Path | None:
@@ -159,6 +162,18 @@ def _read_paths(value: Any, told: Told) -> Any:
     return tuple(path for item in values if (path := read_path(item, told)) is not None)
 
 
+def _read_prices(value: Any, told: Told) -> Any:
+    from gpusize.settings_prices import read_prices
+
+    return read_prices(value, told)
+
+
+def _prices_schema() -> dict[str, Any]:
+    from gpusize.settings_prices import prices_schema
+
+    return prices_schema()
+
+
 def _parameters_schema() -> dict[str, Any]:
     return {
         "description": "Thresholds that the rules and the resolver share.",
@@ -187,5 +202,6 @@ TODAY = Field(
 )
 CATALOG = Field("catalog", _read_paths, _catalog_schema)
 LOCK = Field("lock", read_path, text_schema("File of the decisions that stay, `gpusize.lock`."))
-DECIDING = (PARAMETERS, TODAY, CATALOG, LOCK)
+PRICES = Field("prices", _read_prices, _prices_schema)
+DECIDING = (PARAMETERS, PRICES, TODAY, CATALOG, LOCK)
 _NAMES = frozenset(field.name for field in DECIDING)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_policies.finding import Severity
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Settings(NamedTuple):
     """File of declarations that raw resources refer to; `gpusize.yaml` beside the program."""
     lock: Path | None = None
     """File of decisions; `gpusize.lock` beside the program."""
+    prices: TeamPrices = LIST_PRICES
+    """What the team pays in place of list prices."""
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Severity that a rule reports with; None when it is off."""
@@ -56,17 +59,17 @@ class Settings(NamedTuple):
 
     @property
     def resolving(self) -> ResolveSettings:
-        """The thresholds in the form that the resolver and the constraints take."""
+        """Thresholds and prices in the form that the resolver and the constraints take."""
         from gpusize.settings import with_parameters
 
-        return with_parameters(self.parameters)
+        return with_parameters(self.parameters, self.prices)
 
     @property
     def deciding(self) -> Deciding:
         """The part that decisions depend on, as the component reads it."""
         from gpusize.settings_file import Deciding
 
-        return Deciding(self.parameters, self.today, self.catalog, self.lock)
+        return Deciding(self.parameters, self.today, self.catalog, self.lock, self.prices)
 
 
 DEFAULTS = Settings()

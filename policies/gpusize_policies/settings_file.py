@@ -16,6 +16,7 @@ from gpusize.settings_file import (
     LOCK,
     LONGEST_KEY,
     PARAMETERS,
+    PRICES,
     TODAY,
     Field,
     Told,
@@ -205,6 +206,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field("levels", _read_levels, _levels_schema),
     PARAMETERS,
+    PRICES,
     Field(
         "unknowns",
         _read_word(("advice", "warn", "error")),

@@ -36,7 +36,7 @@ def on_demand_for_fault_tolerant_batch(candidate: Candidate) -> Iterator[Reason]
         return
     if demand.is_service or placement.capacity_reservation is not None:
         return
-    if not survives_spot(demand, settings):
+    if not survives_spot(demand, settings, candidate.instance.id):
         return
     saving = candidate.study.spot_saving(placement, settings.max_spot_age_days)
     if saving is None or saving.share < settings.min_spot_discount:

@@ -9,6 +9,7 @@ from gpusize.constraints.figures import in_gib, of_budget
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import (
     SHORT_RUN_HOURS,
+    basis,
     best_interval,
     hours_between,
     longest_interval,
@@ -133,7 +134,8 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
     if hours is not None and hours <= SHORT_RUN_HOURS:
         return
     long = "a run of unknown length" if hours is None else f"a run of {hours:.3g} h"
-    between = hours_between(candidate.settings)
+    between = hours_between(candidate.settings, candidate.instance.id)
+    rate = basis(candidate.settings, candidate.instance.id)
     numbers: dict[str, Number] = {"hoursBetweenInterruptions": round(between, 1)}
     if hours is not None:
         numbers["runHours"] = round(hours, 1)
@@ -141,7 +143,7 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
         "spot-without-checkpoint",
         Weight.ERROR,
         f"{long} on spot {candidate.instance.id} keeps no checkpoints: each interruption (one in"
-        f" {between:.3g} h is assumed) throws it back to the start",
+        f" {between:.3g} h {rate}) throws it back to the start",
         "checkpoints: {intervalMinutes: 30}, or market: on-demand",
         numbers,
     )
@@ -153,17 +155,18 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
     minutes = demand.checkpoint_minutes
     if not demand.trains or candidate.placement.market.value != "spot" or minutes is None:
         return
-    lost = lost_share(minutes, settings)
+    between = hours_between(settings, candidate.instance.id)
+    lost = lost_share(minutes, between)
     if lost <= settings.max_checkpoint_loss:
         return
-    fewest = longest_interval(settings)
+    fewest = longest_interval(settings, between)
     write = _write_seconds(candidate)
-    best = "" if write is None else f", best about {max(1, best_interval(write, settings)):.0f}"
+    best = "" if write is None else f", best about {max(1, best_interval(write, between)):.0f}"
     yield Reason(
         "checkpoint-interval-too-long",
         Weight.WARN,
         f"with a checkpoint every {minutes:g} minutes {lost:.0%} of the run is computed again (one"
-        f" interruption in {hours_between(settings):.3g} h is assumed), limit"
+        f" interruption in {between:.3g} h {basis(settings, candidate.instance.id)}), limit"
         f" {settings.max_checkpoint_loss:.0%}",
         f"intervalMinutes of at most {fewest:.0f}{best}",
         {"lostPercent": round(lost * PERCENT, 1), "longestIntervalMinutes": round(fewest)},

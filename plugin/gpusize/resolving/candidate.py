@@ -14,6 +14,7 @@ from gpusize.memory.setup import Resolved
 from gpusize.memory.setup import resolve as resolve_setup
 from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
+from gpusize.pricing.storage import KEPT_CHECKPOINTS, Stored
 from gpusize.resolving.demand import Demand, demand_of
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of, unmodelled
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from gpusize.architecture import Architecture
     from gpusize.memory.result import Fit
+    from gpusize.pricing.purchase import Purchase
     from gpusize.resolving.smaller import Smaller
     from gpusize.workload import Workload
     from gpusize_catalog.facts import Gpu, InstanceType, Region
@@ -51,8 +53,6 @@ WHOLE_SHARDS = frozenset({"zero-3", "fsdp"})
 """Modes in which copies share the weights too."""
 PUBLISHED_BYTES = 2
 """Bytes of one published weight, 16 bits."""
-KEPT_CHECKPOINTS = 2
-"""Checkpoints that a volume holds at once: the old one until the new one is whole."""
 Silicon = tuple[Hardware, Layout]
 """Key under which fit and timing are shared."""
 
@@ -106,7 +106,7 @@ class Study:
         self.sizing = Sizing(workload, self.architecture, catalog)
         self.resolved: Resolved = self._resolve_setup()
         self.setup = self.resolved.setup
-        self.till = Till(catalog, workload.region, self.demand, workload.storage, today)
+        self.till = Till(catalog, workload, self.demand, today, settings)
         self.judged = Judged()
         self._fits: dict[Silicon, Fit] = {}
         self._support: dict[tuple[str, str], str | None] = {}
@@ -149,7 +149,7 @@ class Study:
         """
         other = copy(self)
         other.workload, other.settings = workload, settings
-        other.till = Till(self.catalog, workload.region, self.demand, workload.storage, self.today)
+        other.till = Till(self.catalog, workload, self.demand, self.today, settings)
         return other
 
     def hurried(self, workload: Workload) -> Study:
@@ -157,6 +157,7 @@ class Study:
         other = copy(self)
         other.workload = workload
         other.demand = demand_of(workload)
+        other.till = Till(self.catalog, workload, other.demand, self.today, self.settings)
         other.judged = Judged()
         return other
 
@@ -385,8 +386,7 @@ class Candidate:
         """One copy of the weights, all ranks together; of a pipeline, as downloaded; for training,
         as they are published.
 
-        A trainer loads 16-bit weights and quantizes them on the GPU. Checkpoints that stay on the
-        root volume count too: what is trained, with its states, and as much again to replace it.
+        A trainer loads 16-bit weights and quantizes them on the GPU.
         """
         if self.fit.output is not None:
             return self.fit.output.stored
@@ -395,15 +395,25 @@ class Candidate:
         loaded = self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp * spread
         if not isinstance(self.workload, Training):
             return loaded
-        published = self.architecture.total_params * PUBLISHED_BYTES
-        checkpoints = self.workload.checkpoints
-        if checkpoints is None or checkpoints.location.value != "root-volume":
-            return max(loaded, published)
-        return max(loaded, published) + KEPT_CHECKPOINTS * self.trained_bytes
+        return max(loaded, self.architecture.total_params * PUBLISHED_BYTES)
 
     @property
-    def trained_bytes(self) -> int:
+    def root_bytes(self) -> int:
+        """What lies on the root volume beside the system where weights do.
+
+        Checkpoints that stay there count too: what is trained, with its states, and as much again
+        to replace it.
+        """
+        checkpoints = getattr(self.workload, "checkpoints", None)
+        if checkpoints is None or checkpoints.location.value != "root-volume":
+            return self.weight_bytes
+        return self.weight_bytes + KEPT_CHECKPOINTS * self.checkpoint_bytes
+
+    @property
+    def checkpoint_bytes(self) -> int:
         """One checkpoint of a training run: weights that are trained, and states."""
+        if not self.demand.trains:
+            return 0
         fit, layout = self.fit, self.placement.layout
         ranks = layout.tp * layout.pp
         shared = 1 if fit.sharding in ("none", "ddp") else layout.dp
@@ -411,12 +421,28 @@ class Candidate:
         return (weights + fit.term(Term.OPTIMIZER_STATES) * shared + fit.host * shared) * ranks
 
     @property
+    def run_hours(self) -> float | None:
+        """Hours of one run without interruptions: of training from its tokens, else as declared."""
+        found = self.timing.hours_to_end if self.demand.trains else None
+        return found or self.demand.run_hours
+
+    @property
     def cost(self) -> Cost:
         """Money for the declared duration."""
         if self._cost is None:
-            hours = self.timing.hours_to_end if self.demand.trains else None
-            self._cost = self.study.till.cost(self.placement, self.weight_bytes, hours=hours)
+            self._cost = self.bill()
         return self._cost
+
+    def bill(self, price: Quote | None = None, purchase: Purchase | None = None) -> Cost:
+        """Money at another price of an instance-hour, or bought in another way than declared."""
+        return self.study.till.cost(
+            self.placement,
+            Stored(self.weight_bytes, self.checkpoint_bytes),
+            price,
+            hours=self.run_hours if self.demand.trains else None,
+            root_bytes=self.root_bytes,
+            purchase=purchase,
+        )
 
     @property
     def cost_elsewhere(self) -> float | None:
@@ -425,8 +451,7 @@ class Candidate:
         price = till.elsewhere(placement.instance.id, placement.market.value)
         if price.usd_per_hour is None:
             return None
-        hours = self.timing.hours_to_end if self.demand.trains else None
-        cost = till.cost(placement, self.weight_bytes, price, hours=hours)
+        cost = self.bill(price)
         return cost.hourly if cost.total is None else cost.total
 
     def __str__(self) -> str:

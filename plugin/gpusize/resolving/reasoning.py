@@ -185,7 +185,8 @@ def _market(candidate: Candidate) -> str:
         return f"spot: the work may be interrupted{less}"
     if market == "capacity-block":
         return "capacity block: not sold on demand, and a reservation is named"
-    if demand.trains and demand.interruptible and not survives_spot(demand, candidate.settings):
+    survives = survives_spot(demand, candidate.settings, candidate.instance.id)
+    if demand.trains and demand.interruptible and not survives:
         return "on-demand: spot interruptions would cost too much without frequent checkpoints"
     if not demand.interruptible:
         return "on-demand: " + ("users wait for it" if demand.user_facing else "not interruptible")
@@ -210,7 +211,7 @@ def _commitments(candidate: Candidate) -> Iterator[str]:
         yield f"a commitment may pay off: its price for {candidate.instance.id} is not known"
     for commitment in candidate.cost.commitments:
         text = (
-            f"{commitment.price_type.value} at {usd(commitment.usd_per_hour)}/h pays off after"
+            f"{commitment.name} at {usd(commitment.usd_per_hour)}/h pays off after"
             f" {commitment.break_even_months:.1f} of {commitment.months} months"
         )
         if months is not None:

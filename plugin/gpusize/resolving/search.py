@@ -315,7 +315,8 @@ def choose_market(study: Study, instance: InstanceType) -> Market:
     workload = study.workload
     if workload.market is not None:
         return workload.market
-    survives = study.demand.interruptible and survives_spot(study.demand, study.settings)
+    demand, settings = study.demand, study.settings
+    survives = demand.interruptible and survives_spot(demand, settings, instance.id)
     if survives and worth_spot(study, instance):
         return Market.SPOT
     reserved = workload.capacity_reservation is not None

@@ -9,6 +9,7 @@ from gpusize.placement import Layout, Placement
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
 from gpusize.resolving.candidate import Candidate, Study, gpu_of
+from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.workload import Market, Workload, parse_workload
 from gpusize_catalog.store import Catalog, load
 
@@ -64,11 +65,12 @@ def placed(catalog: Catalog) -> Any:
         layout: Layout = ONE,
         nodes: int = 1,
         market: str = "on-demand",
+        settings: ResolveSettings = DEFAULTS,
         **fields: Any,
     ) -> Candidate:
         workload = declared(**fields)
         instance = catalog.instance(instance_type)
-        study = Study(workload, catalog, today=TODAY)
+        study = Study(workload, catalog, today=TODAY, settings=settings)
         placement = Placement(
             instance,
             gpu_of(instance, catalog),

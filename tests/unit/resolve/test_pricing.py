@@ -101,7 +101,7 @@ def test_a_run_of_unknown_length_has_no_cost(placed: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours", "paid"), [(1, 24), (24, 24), (25, 48), (14 * 24, 336), (14 * 24 + 1, 504)]
+    ("hours", "paid"), [(1, 24), (23.5, 24), (24, 48), (14 * 24 - 1, 336), (14 * 24, 504)]
 )
 def test_blocks_come_in_days_then_in_weeks(hours: float, paid: int) -> None:
     assert block_hours(hours) == paid
@@ -116,7 +116,7 @@ def test_a_block_is_paid_whole(placed: Any) -> None:
 def test_a_reserved_price_says_when_it_pays(placed: Any) -> None:
     cost = placed("p5.48xlarge").cost
     (three_years,) = cost.commitments
-    assert three_years.price_type is PriceType.RESERVED_3Y
+    assert (three_years.name, three_years.months) == ("reserved-instance-3y", 36)
     assert three_years.break_even_months == pytest.approx(36 * 23.776 / 55.04)
     assert placed("p5.48xlarge", market="spot").cost.commitments == ()
 

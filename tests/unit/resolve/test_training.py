@@ -9,7 +9,7 @@ import pytest
 from gpusize.architecture import architecture_of
 from gpusize.constraints import training as constraints
 from gpusize.explain import plan_data, to_text
-from gpusize.interruptions import best_interval, longest_interval, lost_share
+from gpusize.interruptions import best_interval, hours_between, longest_interval, lost_share
 from gpusize.resolve import resolve
 from gpusize.settings import DEFAULTS
 from gpusize.workload import parse_workload
@@ -84,9 +84,10 @@ def test_checkpoints_let_a_run_take_spot(decided):
 
 
 def test_young_interval():
-    assert lost_share(60, DEFAULTS) == pytest.approx(1 / 48)
-    assert longest_interval(DEFAULTS) == pytest.approx(288)
-    assert best_interval(120, DEFAULTS) == pytest.approx((2 * 1440 * 2) ** 0.5)
+    assert hours_between(DEFAULTS, "p5.48xlarge") == 24
+    assert lost_share(60, 24) == pytest.approx(1 / 48)
+    assert longest_interval(DEFAULTS, 24) == pytest.approx(288)
+    assert best_interval(120, 24) == pytest.approx((2 * 1440 * 2) ** 0.5)
 
 
 def test_shards_over_pcie_wait_and_adapters_do_not(decided):
