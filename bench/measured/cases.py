@@ -130,7 +130,7 @@ def read(row: dict[str, Any], catalog: Catalog) -> Case:
         pp=row["pipeline_parallel"] or 1,
         dp=row["data_parallel"] or 1,
     )
-    instance = _instance(gpu, row["n_gpus"] or 1, catalog)
+    instance = node_of(gpu, row["n_gpus"] or 1, catalog)
     placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
     return Case(
         row["id"],
@@ -237,7 +237,8 @@ def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
     return template, False
 
 
-def _instance(gpu: Gpu, count: int, catalog: Catalog) -> InstanceType:
+def node_of(gpu: Gpu, count: int, catalog: Catalog) -> InstanceType:
+    """A node of so many GPUs, joined as such GPUs usually are."""
     template = catalog.instance("p5.48xlarge")
     link = Interconnect.NVSWITCH if gpu.id in NVLINK_GPUS else Interconnect.PCIE
     return template._replace(gpus=count, gpu_id=gpu.id, partition=1.0, interconnect=link)

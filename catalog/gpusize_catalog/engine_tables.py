@@ -32,3 +32,11 @@ TRAINERS = Table(
     ("trainer", "version_from"),
     columns_of(facts.TrainerFacts),
 )
+
+SPEEDS = Table(
+    "speeds",
+    facts.SpeedFacts,
+    ("engine", "weights"),
+    columns_of(facts.SpeedFacts),
+    references={"engine": ("engines",)},
+)

@@ -77,6 +77,9 @@ class Gpu(NamedTuple):
     fp8_flops: float | None
     int8_ops: float | None
     fp4_flops: float | None
+    matmul_flops: float | None
+    """Rate that large 16-bit products reach, as measured: power limits keep some GPUs far below
+    their peak."""
     native_bf16: bool
     native_fp8: bool
     native_int8: bool
@@ -414,6 +417,33 @@ class DiffusionComponent(NamedTuple):
     """Whether the decoder computes in fp32 where the pipeline is fp16."""
     geometry_source: str
     notes: str
+    source: str
+
+
+class SpeedFacts(NamedTuple):
+    """How near an engine comes to the peaks of a GPU, with weights of one width."""
+
+    engine: str
+    weights: str
+    """16-bit, 8-bit or 4-bit, or the id of a format that is slower or faster than its width."""
+    layer_us: float
+    """Microseconds that a layer takes besides reading and computing: launches, reductions."""
+    expert_us: float
+    """The same for each expert of a layer, where an engine goes through them one by one."""
+    overlaps: bool
+    """Whether launches run ahead of the GPU and only show where they are the longer part."""
+    memory_share: float
+    """Share of peak bandwidth that reading weights reaches."""
+    cache_share: float
+    """The same of the cache, whose numbers are never unpacked."""
+    cache_copies: float
+    """How often a byte of the cache is read or written in one step: 1 where it is read in place."""
+    compute_share: float
+    """Share of what large products reach (`Gpu.matmul_flops`) that a dense prefill reaches."""
+    mixture_share: float
+    """The same for mixtures of experts."""
+    uncertainty: float
+    """Relative error of a rate that follows from these."""
     source: str
 
 

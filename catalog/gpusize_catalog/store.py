@@ -25,6 +25,7 @@ from gpusize_catalog.facts import (
     PriceChange,
     PriceType,
     Region,
+    SpeedFacts,
     StoragePrice,
     TrainerFacts,
     UltraServer,
@@ -286,6 +287,10 @@ class Catalog:
     def engines(self, name: str) -> tuple[EngineFacts, ...]:
         """Return an engine's constants by version range; empty when unknown."""
         return self._group(e.ENGINES, name)
+
+    def speeds(self, engine: str) -> tuple[SpeedFacts, ...]:
+        """Return how near an engine comes to the peaks, by width of weights; empty: not known."""
+        return self._group(e.SPEEDS, engine)
 
     def trainer_names(self) -> tuple[str, ...]:
         """Return the names of known trainers."""

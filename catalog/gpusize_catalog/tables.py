@@ -13,7 +13,7 @@ from typing import Any
 
 from gpusize_catalog import columns as c
 from gpusize_catalog import facts
-from gpusize_catalog.engine_tables import ENGINES, FORMATS, KERNELS, TRAINERS
+from gpusize_catalog.engine_tables import ENGINES, FORMATS, KERNELS, SPEEDS, TRAINERS
 from gpusize_catalog.table import Table, columns_of
 
 GPUS = Table(
@@ -42,6 +42,7 @@ GPUS = Table(
         "fp8_tflops": c.opt_tera,
         "int8_tops": c.opt_tera,
         "fp4_tflops": c.opt_tera,
+        "matmul_tflops": c.opt_tera,
         "native_bf16": c.boolean,
         "native_fp8": c.boolean,
         "native_int8": c.boolean,
@@ -222,6 +223,7 @@ TABLES: dict[str, Table[Any]] = {
         DIFFUSION_COMPONENTS,
         ENGINES,
         KERNELS,
+        SPEEDS,
         FORMATS,
         TRAINERS,
     )

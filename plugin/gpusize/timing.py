@@ -1,10 +1,10 @@
 """How long a step takes: bytes read, operations done, and what moves between GPUs.
 
 Two figures stand side by side. A *bound* takes every peak for granted: nothing is faster. An
-*estimate* takes the share of the peak that good engines reach. What lies between is not known.
+*estimate* goes by the catalog's speeds: reading, computing and the launches of each layer take
+turns, each at the share of its peak that the engine reaches. What lies between is not known.
 
-Sources of the shares: rates that Qwen (vLLM on A100, SGLang on H20) and TensorRT-LLM publish for
-decode and prefill. Of the latencies: NVIDIA/nccl issues 1259 (H100, NVSwitch), 1530 and 1439 (eight
+Sources of the latencies: NVIDIA/nccl issues 1259 (H100, NVSwitch), 1530 and 1439 (eight
 GPUs without peer access), haohervchb/sglang-V100 pull request 2 (four ranks behind a PCIe switch).
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory.result import Term
+from gpusize.speed import reached
 from gpusize_catalog.units import GIB
 
 if TYPE_CHECKING:
@@ -20,24 +21,15 @@ if TYPE_CHECKING:
     from gpusize.memory.result import Fit
     from gpusize.placement import Layout, Placement
     from gpusize.resolving.demand import Demand
+    from gpusize.speed import Speed
+    from gpusize_catalog.facts import SpeedFacts
 
-MEMORY_SHARE_16_BIT = 0.61
-"""Share of peak bandwidth of a decode step, 16- or 8-bit weights (vLLM, A100: 0.53 to 0.63)."""
-MEMORY_SHARE_4_BIT = 0.46
-"""The same with 4-bit weights: they do not speed up in proportion (vLLM, A100: 0.36 to 0.62)."""
 COMPUTE_SHARE = 0.4
 """Share of peak operations of a prefill (0.34 TensorRT-LLM fp8 to 0.54 training on A100)."""
 MOE_COMPUTE_SHARE = 0.16
 """The same for mixtures of experts: a third to a half of dense (TensorRT-LLM fp8: 0.04 to 0.16)."""
 LINK_SHARE = 0.8
 """Share of a link's peak that large collectives reach (NCCL bus bandwidth on NVLink and EFA)."""
-STEP_FLOOR = 4e-3
-"""Seconds that a decode step takes at least: launches, sampling, scheduling (4 to 6 ms seen)."""
-LAYER_FLOOR = 1e-4
-"""Seconds that a layer takes at least, however few bytes it reads: its kernels follow each other.
-Rates of one sequence that Qwen publishes for SGLang on H20: 86 us (Qwen3-0.6B) to 152 us
-(Qwen3-30B-A3B), where reading the weights takes 10 to 34 us of them."""
-
 NVLINK_LATENCY = (5e-6, 0.4e-6)
 """Seconds of one all-reduce of few bytes, and more per ring hop: 6 us at 2 GPUs, 11 us at 8."""
 PCIE_LATENCY = (8e-6, 2.6e-6)
@@ -51,6 +43,9 @@ ACTIVATION_BYTES = 2
 """Bytes of one value of the residual stream: 16 bit in every engine here."""
 BITS_PER_BYTE = 8
 GIGA = 1e9
+MICRO = 1e-6
+STEP_TOKENS = 8192
+"""Tokens of prompts that engines process in one step when many wait (vLLM, SGLang: 8192)."""
 HALF = 2
 """NVLink is quoted in both directions together."""
 FLOPS_PER_PARAM = 2
@@ -129,6 +124,8 @@ class Timing(NamedTuple):
     """Between which hours it lies, by the shares of the peak that published runs reach."""
     pace: Pace | None = None
     """Of pipelines, which have no tokens."""
+    rate_bound: float | None = None
+    """Output of the replica at every peak: see `tokens_per_second`."""
 
 
 def unmodelled(*why: str) -> Timing:
@@ -168,9 +165,18 @@ def outer_link(placement: Placement) -> Link:
     return Link("EFA" if instance.efa else "network", bandwidth, NETWORK_LATENCY)
 
 
-def timing_of(placement: Placement, fit: Fit, architecture: Architecture, demand: Demand) -> Timing:
-    """Time one replica; what the catalog does not know makes the answer unknown, not zero."""
-    clock = Clock(placement, fit, architecture, demand)
+def timing_of(
+    placement: Placement,
+    fit: Fit,
+    architecture: Architecture,
+    demand: Demand,
+    speed: Speed,
+) -> Timing:
+    """Time one replica; what the catalog does not know makes the answer unknown, not zero.
+
+    `speed` says how near the engine comes to the peaks.
+    """
+    clock = Clock(placement, fit, architecture, demand, speed)
     if clock.unknown:
         link = clock.tensor_link
         return Timing(
@@ -192,9 +198,15 @@ class Clock:
     """The arithmetic of one placement."""
 
     def __init__(
-        self, placement: Placement, fit: Fit, architecture: Architecture, demand: Demand
+        self,
+        placement: Placement,
+        fit: Fit,
+        architecture: Architecture,
+        demand: Demand,
+        speed: Speed,
     ) -> None:
         """Read what the arithmetic needs; `unknown` lists what is missing."""
+        self.speed = speed.facts
         self.layout: Layout = placement.layout
         self.architecture = architecture
         self.demand = demand
@@ -207,13 +219,8 @@ class Clock:
         self.tensor_link = self.outer if ranks > (instance.gpus or 1) else self.inner
         self.bandwidth = (gpu.memory_bandwidth or 0.0) * instance.partition
         self.weight_bytes = fit.term(Term.WEIGHTS)
-        four_bit = self.bytes_per_param < 1 if architecture.total_params else False
-        self.memory_share = MEMORY_SHARE_4_BIT if four_bit else MEMORY_SHARE_16_BIT
-        eight_bit = (
-            gpu.native_fp8 and not four_bit and self.bytes_per_param < ACTIVATION_BYTES * 0.75
-        )
-        peak = gpu.fp8_flops if eight_bit else None
-        self.flops = (peak or gpu.bf16_flops or gpu.fp16_flops or 0.0) * instance.partition
+        self.flops = speed.peak(gpu) * instance.partition
+        self.reach = reached(gpu)
         self.host_bandwidth = instance.pcie_bandwidth or 0.0
         self.is_mixture = bool(architecture.experts_total)
         self.unknown = tuple(self._missing(gpu.id))
@@ -223,11 +230,6 @@ class Clock:
         """Mean bytes of one parameter on the fullest rank."""
         split = self.layout.tp * self.layout.pp
         return self.weight_bytes * split / self.architecture.total_params
-
-    @property
-    def step_floor(self) -> float:
-        """Seconds that all layers take one after the other, were there nothing to read."""
-        return max(STEP_FLOOR, self.architecture.layers * LAYER_FLOOR)
 
     @property
     def no_share(self) -> float | None:
@@ -257,16 +259,14 @@ class Clock:
         batch = -(-demand.concurrency // self.layout.dp)
         stage = -(-batch // pp)
         read = self._bytes_read(stage)
-        decode = self._decode(stage, read, estimate=True)
-        bound = self._decode(stage, read, estimate=False)
+        decode = self._decode(stage, read)
+        bound = self._decode(stage, read, at_peak=True)
         per_step = demand.tokens_per_step
-        floor = max(decode.total, self.step_floor + decode.communication)
-        prefill = self._prefill(demand.prompt, estimate=True)
-        share, rate = self._mix(decode, floor, prefill, batch)
-        long_prompt = self._prefill(demand.prompt_high, estimate=True)
-        ideal_prompt = self._prefill(demand.prompt_high, estimate=False)
+        share, rate = self._mix(decode, batch)
+        long_prompt = self._prefill(demand.prompt_high)
+        ideal_prompt = self._prefill(demand.prompt_high, at_peak=True)
         return Timing(
-            token_seconds=floor / per_step if per_step else None,
+            token_seconds=decode.total / per_step if per_step else None,
             token_bound=bound.total / per_step if per_step else None,
             prefill_seconds=long_prompt.total if long_prompt else None,
             prefill_bound=ideal_prompt.total if ideal_prompt else None,
@@ -276,6 +276,7 @@ class Clock:
             tokens_per_second=rate,
             bytes_per_step=read,
             unknown=self._remarks(),
+            rate_bound=self._rate_bound(bound, batch),
         )
 
     def _remarks(self) -> tuple[str, ...]:
@@ -287,9 +288,11 @@ class Clock:
         return tuple(remarks)
 
     def _bytes_read(self, batch: int) -> float:
+        return self._weights_read(batch) + self._cache_read(batch)
+
+    def _cache_read(self, batch: int) -> int:
         cache = self.fit.cache
-        kept = cache.bytes_for(self.demand.tokens_cached, batch) if cache else 0
-        return self._weights_read(batch) + kept
+        return cache.bytes_for(self.demand.tokens_cached, batch) if cache else 0
 
     def _weights_read(self, batch: int) -> float:
         """Bytes of weights that one step touches: no lookup tables, only the experts in use."""
@@ -309,37 +312,61 @@ class Clock:
         idle = (1 - architecture.experts_active / architecture.experts_total) ** tokens
         return max(0.0, read - held * idle)
 
-    def _decode(self, batch: int, read: float, *, estimate: bool) -> Step:
+    def _decode(self, batch: int, read: float, *, at_peak: bool = False) -> Step:
         """One token for each of `batch` sequences of a stage, through all stages."""
-        memory = read / (self.bandwidth * (self.memory_share if estimate else 1.0))
-        if self.demand.offload_gib:
-            memory += self.demand.offload_gib * GIB / self.host_bandwidth
-        compute = max(memory, self._math_seconds(batch, 0, estimate=estimate))
-        return Step(compute * self.layout.pp, self._moving(batch, estimate=estimate))
+        speed, demand = self.speed, self.demand
+        memory = read / self.bandwidth
+        math = self._math_seconds(batch, demand.tokens_cached)
+        host = demand.offload_gib * GIB / self.host_bandwidth if demand.offload_gib else 0.0
+        moving = self._moving(batch, at_peak=at_peak)
+        if at_peak or speed is None:
+            return Step((max(memory, math) + host) * self.layout.pp, moving)
+        # Reading and computing take turns: a layer of attention reads while no product is formed.
+        weights = self._weights_read(batch) / speed.memory_share
+        cache = self._cache_read(batch) * speed.cache_copies / speed.cache_share
+        busy = (weights + cache) / self.bandwidth + math / self._compute_share(speed) + host
+        launches = self._launches(speed) / self.layout.pp
+        stage = max(busy, launches) if speed.overlaps else busy + launches
+        return Step(stage * self.layout.pp, moving)
 
-    def _prefill(self, tokens: int, *, estimate: bool) -> Step | None:
+    def _launches(self, speed: SpeedFacts) -> float:
+        """Seconds of all layers in one step besides reading and computing."""
+        experts = self.architecture.experts_total or 0
+        each = speed.layer_us + speed.expert_us * experts
+        return self.architecture.layers * each * MICRO
+
+    def _compute_share(self, speed: SpeedFacts) -> float:
+        share = speed.mixture_share if self.is_mixture else speed.compute_share
+        return share * self.reach
+
+    def _prefill(self, tokens: int, *, at_peak: bool = False) -> Step | None:
         """One prompt through all stages; None where the GPU's throughput is not known."""
         if not self.flops:
             return None
-        memory = self.weight_bytes / (self.bandwidth * (self.memory_share if estimate else 1.0))
-        compute = max(memory, self._math_seconds(tokens, tokens // HALF, estimate=estimate))
-        return Step(compute * self.layout.pp, self._moving(tokens, estimate=estimate))
+        speed = self.speed
+        memory = self._weights_read(tokens) / self.bandwidth
+        math = self._math_seconds(tokens, tokens // HALF)
+        moving = self._moving(tokens, at_peak=at_peak)
+        if at_peak or speed is None:
+            return Step(max(memory, math) * self.layout.pp, moving)
+        busy = max(memory / speed.memory_share, math / self._compute_share(speed))
+        return Step(max(busy * self.layout.pp, self._launches(speed)), moving)
 
-    def _math_seconds(self, tokens: int, attended: int, *, estimate: bool) -> float:
-        """Operations of `tokens` on one rank of one stage, each attending to `attended` others."""
+    def _math_seconds(self, tokens: int, attended: int) -> float:
+        """Seconds at the peak of `tokens` on one rank of a stage, each attending to `attended`."""
         if not self.flops:
             return 0.0
         architecture = self.architecture
         active = architecture.active_params or architecture.total_params
+        looked_up = 0 if architecture.tie_embeddings else architecture.embedding_params
         scores = architecture.layers * architecture.heads * architecture.head_dim * attended
-        flops = FLOPS_PER_PARAM * tokens * (active + HALF * scores)
-        share = (MOE_COMPUTE_SHARE if self.is_mixture else COMPUTE_SHARE) if estimate else 1.0
-        return flops / (self.layout.tp * self.layout.pp) / (self.flops * share)
+        flops = FLOPS_PER_PARAM * tokens * (max(0, active - looked_up) + HALF * scores)
+        return flops / (self.layout.tp * self.layout.pp) / self.flops
 
-    def _moving(self, tokens: int, *, estimate: bool) -> float:
+    def _moving(self, tokens: int, *, at_peak: bool) -> float:
         """Seconds in which `tokens` rows of the residual stream go between ranks, all layers."""
         layout, architecture = self.layout, self.architecture
-        share = LINK_SHARE if estimate else 1.0
+        share = 1.0 if at_peak else LINK_SHARE
         size = tokens * architecture.hidden * ACTIVATION_BYTES
         seconds = 0.0
         if layout.tp > 1:
@@ -354,12 +381,31 @@ class Clock:
             seconds += (layout.pp - 1) * self._stage_link().send(size, share)
         return seconds
 
-    def _mix(
-        self, decode: Step, floor: float, prefill: Step | None, batch: int
-    ) -> tuple[float, float]:
+    def _mix(self, decode: Step, batch: int) -> tuple[float, float]:
         """Share of communication in the time of one request, and output tokens per second."""
         steps = self.demand.output / (self.demand.tokens_per_step or 1.0)
-        total = steps * floor / batch + (prefill.total if prefill else 0.0)
-        moving = steps * decode.communication / batch
-        moving += prefill.communication if prefill else 0.0
+        prefill = self._prefill_in_batch(batch)
+        total = steps * decode.total / batch + prefill.total
+        moving = steps * decode.communication / batch + prefill.communication
         return moving / total, self.layout.dp * self.demand.output / total
+
+    def _prefill_in_batch(self, batch: int) -> Step:
+        """Seconds of one prompt among others: prompts share a step, and stages work at once."""
+        tokens, pp = self.demand.prompt, self.layout.pp
+        if not self.flops or not tokens:
+            return Step(0.0, 0.0)
+        together = max(1, min(batch, STEP_TOKENS // tokens))
+        math = self._math_seconds(tokens, tokens // HALF)
+        moving = self._moving(tokens * together, at_peak=False) / together / pp
+        memory = self._weights_read(tokens * together) / self.bandwidth / together
+        if self.speed is None:
+            return Step(max(math, memory), moving)
+        busy = max(math / self._compute_share(self.speed), memory / self.speed.memory_share)
+        return Step(busy + self._launches(self.speed) / together / pp, moving)
+
+    def _rate_bound(self, decode: Step, batch: int) -> float:
+        """Output tokens per second at every peak: no batch of that size is faster."""
+        output, prompt = self.demand.output, self.demand.prompt
+        steps = output / (self.demand.tokens_per_step or 1.0)
+        prefill = self._math_seconds(prompt, prompt // HALF)
+        return self.layout.dp * output / (steps * decode.compute / batch + prefill)

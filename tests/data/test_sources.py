@@ -13,11 +13,11 @@ from gpusize_catalog.tables import TABLES
 
 PAGE = Path(gpusize_catalog.__file__).parent / "SOURCES.md"
 
-# Engine tables describe their sources row by row; aliases and endings give a reason.
+OWN_SOURCES = ("engines", "kernels", "formats", "speeds", "trainers")
+"""Tables whose rows describe their sources; aliases and endings give a reason."""
+
 LISTED = [
-    name
-    for name, table in TABLES.items()
-    if "source" in table.columns and name not in ("engines", "kernels", "formats", "trainers")
+    name for name, table in TABLES.items() if "source" in table.columns and name not in OWN_SOURCES
 ]
 
 # What a row says when nobody re-read a source; the page explains both.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpusize.memory.result import Fit
     from gpusize.pricing.purchase import Purchase
     from gpusize.resolving.smaller import Smaller
+    from gpusize.speed import Speed
     from gpusize.workload import Workload
     from gpusize_catalog.facts import Gpu, InstanceType, Region
     from gpusize_catalog.store import Catalog
@@ -185,6 +186,15 @@ class Study:
         setup = getattr(self.sizing.sizer, "setup", None)
         return setup is not None and setup.row.splits == "tensor"
 
+    @cached_property
+    def speed(self) -> Speed:
+        """How near the engine comes to the peaks with these weights."""
+        from gpusize.speed import Speed, speed_of
+
+        if self.setup is None:
+            return Speed(None, "bf16_flops")
+        return speed_of(self.catalog, self.setup.engine.engine, self.setup.form)
+
     @property
     def engine(self) -> str:
         """Name and version of the engine."""
@@ -286,7 +296,7 @@ class Study:
             layout = placement.layout
             stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
             placement = placement._replace(layout=stages)
-        return timing_of(placement, fit, self.architecture, self.demand)
+        return timing_of(placement, fit, self.architecture, self.demand, self.speed)
 
 
 class Candidate:

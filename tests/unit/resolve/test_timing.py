@@ -41,9 +41,9 @@ def test_layers_follow_each_other_however_little_they_read(placed: Any) -> None:
     timing = placed("p5.48xlarge", layout=Layout(8), **deep).timing
     layers, read = 94, timing.bytes_per_step / (3350 * GB)
     assert read < 2e-3
-    assert timing.token_seconds > layers * 1e-4 > timing.token_bound
+    assert timing.token_seconds > layers * 60e-6 > timing.token_bound
     shallow = placed("g6e.xlarge", model="Qwen/Qwen2.5-0.5B", concurrency=1).timing
-    assert shallow.token_seconds == 4e-3
+    assert shallow.token_seconds > 24 * 60e-6
 
 
 def test_nvlink_is_quoted_in_both_directions(placed: Any) -> None:

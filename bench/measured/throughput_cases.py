@@ -1,0 +1,206 @@
+"""Turns a measured rate into a declaration, a placement and the truth."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from bench.measured.cases import Skip, node_of
+from gpusize.architecture import Architecture, architecture_of
+from gpusize.placement import Layout, Placement
+from gpusize.workload import Market, Workload, parse_workload
+from gpusize_catalog.facts import Gpu
+from gpusize_catalog.store import Catalog
+
+GPUS = (
+    (r"gb300", "GB300"),
+    (r"gb200", "GB200"),
+    (r"b300", "B300"),
+    (r"b200", "B200"),
+    (r"h200", "H200"),
+    (r"h100.*96|gh200", "GH200"),
+    (r"h100", "H100"),
+    (r"h20\b|h20-", "H20"),
+    (r"a100.*40", "A100-40GB"),
+    (r"a100", "A100-80GB"),
+    (r"rtx6000pro|rtx pro 6000", "RTX-PRO-6000-SE"),
+    (r"l40s", "L40S"),
+    (r"a10g", "A10G"),
+    (r"\bl4\b", "L4"),
+    (r"\bt4\b", "T4"),
+)
+ENGINES = (
+    (r"sglang", "sglang"),
+    (r"vllm", "vllm"),
+    (r"tensorrt", "tensorrt-llm"),
+    (r"hf|transformers", "transformers"),
+)
+TRAINERS = (
+    ("llm-foundry", "llm-foundry"),
+    ("Megatron", "megatron"),
+    ("torchtitan", "torchtitan"),
+    ("NeMo", "megatron"),
+)
+FORMATS = {
+    "bf16": "bf16",
+    "fp16": "fp16",
+    "fp8": "fp8",
+    "awq-int4": "awq",
+    "gptq-int4": "gptq",
+    "gptq-int8": "gptq-int8",
+    "int4": "gptq",
+    "int8": "gptq-int8",
+    "fp4": "nvfp4",
+}
+SIZES = re.compile(r"(tp|pp|ep|cp|dp|fsdp|vp)=(\d+)")
+SERVING_SIZES = re.compile(r"(tp|pp|ep)(\d+)")
+UNITS = {
+    "output tok/s total": "output",
+    "decode tok/s": "decode",
+    "(prompt+generated) tok/s, batch 1": "both",
+    "tok/s (encoded+generated), generating 2048, batch 1": "both",
+    "tok/s batch 1": "decode",
+    "tok/s/GPU": "training",
+}
+"""What a rate counts."""
+
+
+class Rate(NamedTuple):
+    """One row, ready to predict."""
+
+    id: str
+    group: str
+    """training, batch 1 or offline."""
+    counts: str
+    workload: Workload
+    placement: Placement
+    architecture: Architecture
+    prompt: int
+    output: int
+    measured: float
+    """Tokens per second, as `counts` says."""
+
+
+def read(row: dict[str, Any], catalog: Catalog) -> Rate:
+    """Make a case of a row; raises `Skip` with the reason."""
+    unit = row["measured"].get("unit")
+    if unit not in UNITS:
+        raise Skip(f"a rate in {unit}")
+    if catalog.find_model(row["model"]) is None:
+        raise Skip("no facts for the model")
+    architecture = architecture_of(row["model"], catalog)
+    gpu = _gpu(row["gpu"], catalog)
+    if row["task"] == "training":
+        return _training(row, architecture, gpu, catalog)
+    return _generation(row, architecture, gpu, catalog)
+
+
+def _gpu(name: str, catalog: Catalog) -> Gpu:
+    for pattern, gpu_id in GPUS:
+        if re.search(pattern, name.lower()):
+            return catalog.gpu(gpu_id)
+    raise Skip(f"GPU {name}")
+
+
+def _generation(
+    row: dict[str, Any], architecture: Architecture, gpu: Gpu, catalog: Catalog
+) -> Rate:
+    prompt, output = row["isl"], row["osl"]
+    if not prompt or not output:
+        raise Skip("lengths of prompt and output are not stated")
+    engine = next((name for word, name in ENGINES if re.search(word, row["engine"].lower())), None)
+    if engine is None:
+        raise Skip(f"engine {row['engine']}")
+    sizes = {name: int(n) for name, n in SERVING_SIZES.findall((row["parallelism"] or "").lower())}
+    count = row["n_gpus"] or 1
+    pp = sizes.get("pp", 1)
+    layout = Layout(sizes.get("tp", max(1, count // pp)), pp, 1, 1)
+    version = re.search(r"\d+(\.\d+)+", row["engine"])
+    counts = UNITS[row["measured"]["unit"]]
+    workload = parse_workload(
+        {
+            "kind": "batch-inference",
+            "model": architecture.name,
+            "region": "us-east-1",
+            "contextLength": prompt + output,
+            "promptTokens": prompt,
+            "outputTokens": output,
+            "concurrency": 1,
+            **({"kvCacheFormat": "fp8"} if engine == "tensorrt-llm" else {}),
+            "weightsFormat": _format(row["dtype"]),
+            "engine": {"name": engine, **({"version": version.group(0)} if version else {})},
+        }
+    )
+    return Rate(
+        row["id"],
+        "offline" if counts == "output" else "batch 1",
+        counts,
+        workload,
+        _placed(gpu, count, layout, catalog),
+        architecture,
+        prompt,
+        output,
+        float(row["measured"]["value"]),
+    )
+
+
+def _format(word: str) -> str:
+    if word not in FORMATS:
+        raise Skip(f"weights format {word}")
+    return FORMATS[word]
+
+
+def _training(row: dict[str, Any], architecture: Architecture, gpu: Gpu, catalog: Catalog) -> Rate:
+    trainer = next((name for word, name in TRAINERS if row["engine"].startswith(word)), None)
+    if trainer is None:
+        raise Skip(f"no constants for {row['engine']}")
+    if not row["seq_len"] or not row["batch"]:
+        raise Skip("sequence length or micro batch is not stated")
+    sizes = {name: int(number) for name, number in SIZES.findall(row["parallelism"] or "")}
+    count = row["n_gpus"]
+    tp, pp = sizes.get("tp", 1), sizes.get("pp", 1)
+    layout = Layout(tp, pp, max(1, count // (tp * pp)), sizes.get("ep", 1))
+    method = row.get("method") or "pretrain"
+    declared: dict[str, Any] = {
+        "kind": "pre-training" if method == "pretrain" else "fine-tuning",
+        "model": architecture.name,
+        "region": "us-east-1",
+        "trainer": trainer,
+        "sequenceLength": row["seq_len"],
+        "microBatch": row["batch"],
+        "recompute": "full" if row.get("activation_checkpointing") else "none",
+    }
+    if method != "pretrain":
+        declared["method"] = "lora" if method == "lora" else "full"
+    if row.get("global_batch"):
+        declared["globalBatch"] = row["global_batch"]
+    if layout.dp > 1:
+        declared["sharding"] = "zero-1" if trainer == "megatron" else "fsdp"
+    return Rate(
+        row["id"],
+        "training",
+        "training",
+        parse_workload(declared),
+        _placed(gpu, count, layout, catalog),
+        architecture,
+        0,
+        0,
+        float(row["measured"]["value"]) * count,
+    )
+
+
+def _placed(gpu: Gpu, count: int, layout: Layout, catalog: Catalog) -> Placement:
+    """Nodes of eight GPUs; racks whose GPUs NVLink joins are one node."""
+    within = count if gpu.id in RACKS else min(count, NODE)
+    nodes = -(-count // within)
+    node = node_of(gpu, within, catalog)
+    if gpu.nvlink_bandwidth:
+        node = node._replace(interconnect_bandwidth=gpu.nvlink_bandwidth)
+    else:
+        node = node._replace(interconnect_bandwidth=None)
+    return Placement(node, gpu, nodes, layout, "us-east-1", Market.ON_DEMAND)
+
+
+NODE = 8
+"""GPUs of an ordinary node."""
+RACKS = frozenset({"GB200", "GB300"})
