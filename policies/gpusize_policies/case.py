@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
+    from gpusize_policies.reading import Selection
     from gpusize_policies.settings import Settings
 
 
@@ -53,10 +54,12 @@ class Case:
         lock: object = None,
         unknown: tuple[str, ...] = (),
         missing: Problem | None = None,
+        selection: Selection | None = None,
         base_dir: Path | None = None,
     ) -> None:
         """Keep what is judged.
 
+        `selection` is what a machine of a stack asks for, with all that the stack says of it;
         `missing` says why there is no workload and what would help, `unknown` names properties
         without a value yet, `base_dir` is what paths in the declaration are relative to.
         """
@@ -70,6 +73,7 @@ class Case:
         self.lock = lock
         self.unknown = unknown
         self.missing = missing
+        self.selection = selection
         self.base_dir = base_dir
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpusize.tokens import WORKLOAD_TAG
+from gpusize_policies.reading import SENTINELS
 
 if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"
 """Key that marks a special object, and the mark of a secret (pulumi's properties.go)."""
+
+POINTING = SENTINELS | {WORKLOAD_TAG}
+"""Keys of a group's tags that name the workload, or may."""
 
 
 def decode(properties: Struct) -> dict[str, Any]:
@@ -49,6 +53,8 @@ def _may_hold(value: Wire) -> bool:
         fields = value.struct_value.fields
         if WORKLOAD_TAG in fields or SIGNATURE in fields:
             return True
+        if "key" in fields:
+            return fields["key"].string_value in POINTING
         return "tags" in fields and _may_hold(fields["tags"])
     return kind == "string_value"
 

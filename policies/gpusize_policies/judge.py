@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Finding, Severity
-from gpusize_policies.message import Remark, compose, join_fixes
+from gpusize_policies.message import Doubt, Remark, compose, join_fixes, not_known
 from gpusize_policies.registry import RULES, Needs, Rule
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
     """Return the findings of all rules that are not off, in the order of their codes."""
     findings: list[Finding] = []
     broken: list[tuple[Rule, Exception]] = []
+    doubts: dict[str, None] = {}
     for item in RULES:
         level = settings.level_of(item)
         if level is None:
@@ -27,12 +28,15 @@ def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
         try:
             if not _has(case, item.needs):
                 continue
-            found = [_finding(item, level, case, remark) for remark in item.judge(case)]
+            said = list(item.judge(case))
+            found = [_finding(item, level, case, one) for one in said if not isinstance(one, Doubt)]
         except Exception as error:
             broken.append((item, error))
         else:
             findings.extend(found)
-    findings.extend(_told(case, settings, broken))
+            unsaid = (one.properties for one in said if isinstance(one, Doubt))
+            doubts.update((name, None) for names in unsaid for name in names)
+    findings.extend(_told(case, settings, broken, tuple(doubts)))
     return tuple(findings)
 
 
@@ -43,6 +47,8 @@ def _has(case: Case, needs: Needs) -> bool:
         return False
     if needs is Needs.CANDIDATE:
         return case.candidate is not None
+    if needs is Needs.RESOURCE:
+        return case.selection is not None and case.candidate is not None
     if needs is Needs.DECISION:
         return case.decided is not None or case.lock is not None
     return True
@@ -62,13 +68,19 @@ def _finding(item: Rule, level: Severity, case: Case, remark: Remark) -> Finding
 
 
 def _told(
-    case: Case, settings: Settings, broken: Iterable[tuple[Rule, Exception]]
+    case: Case,
+    settings: Settings,
+    broken: Iterable[tuple[Rule, Exception]],
+    doubts: tuple[str, ...],
 ) -> Iterable[Finding]:
-    """One finding for each rule that failed; the text of an exception may hold a user's values."""
+    """Tell what rules could not say; the text of an exception may hold a user's values."""
     reporter = next(item for item in RULES if item.code == CANNOT_EVALUATE)
     level = settings.level_of(reporter)
+    if level is None:
+        return
+    if doubts:
+        yield _finding(reporter, level, case, not_known(doubts))
     for item, error in broken:
         text = f"{item.code} {item.name} could not be evaluated ({type(error).__name__})"
         remark = Remark(text, ("report it with the declaration",), {"rule": item.code})
-        if level is not None:
-            yield _finding(reporter, level, case, remark)
+        yield _finding(reporter, level, case, remark)

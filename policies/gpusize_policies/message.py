@@ -12,6 +12,8 @@ LONGEST = 400
 """Characters of one message: what a preview shows without folding."""
 LONGEST_NAME = 40
 """Characters of a workload's name that a message repeats."""
+SHOWN_PROPERTIES = 5
+"""Unknown properties that one message names."""
 ELLIPSIS = "…"
 
 
@@ -24,6 +26,26 @@ class Remark(NamedTuple):
     text: str
     fixes: tuple[str, ...] = ()
     numbers: Mapping[str, Number] = NO_NUMBERS
+
+
+class Doubt(NamedTuple):
+    """What a rule could not say for some properties have no value yet.
+
+    All doubts on a case are told together, under GPU900.
+    """
+
+    properties: tuple[str, ...]
+
+
+def not_known(properties: tuple[str, ...]) -> Remark:
+    """Say which properties have no value yet."""
+    names = ", ".join(properties[:SHOWN_PROPERTIES])
+    more = len(properties) - SHOWN_PROPERTIES
+    return Remark(
+        f"not known yet: {names}{f' and {more} more' if more > 0 else ''}",
+        ("give it as a plain value",),
+        {"unknownProperties": len(properties)},
+    )
 
 
 def compose(code: str, name: str, workload: str, text: str, fix: str) -> str:

@@ -25,10 +25,11 @@ from gpusize.tokens import COMPONENT, PACKAGE
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_policies.decode import decode, may_point, text_of
 from gpusize_policies.finding import Finding, Severity
-from gpusize_policies.reading import Props, Value
+from gpusize_policies.machines import Seen
+from gpusize_policies.reading import BLOCK, LAUNCH_TEMPLATE, SURROUNDINGS, Props, Value
 from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Rule
-from gpusize_policies.session import KINDS, TEMPLATE, Seen, Session
+from gpusize_policies.session import KINDS, Session
 from gpusize_policies.setup import (
     FILE_KEY,
     SETTINGS_POLICY,
@@ -42,6 +43,12 @@ from gpusize_policies.setup import (
 
 NAME = "gpusize"
 STACK_TYPE = "pulumi:pulumi:Stack"
+
+CONCERNED = KINDS | SURROUNDINGS
+"""Types of resources that are judged, or that something is judged by."""
+BY_OUTPUTS = frozenset({COMPONENT, BLOCK})
+"""Types of which the end of a run knows more than their inputs say. Of others it may know less:
+what the provider computes is unknown in a preview."""
 
 LEVELS: dict[Severity | None, EnforcementLevel] = {
     Severity.ERROR: EnforcementLevel.MANDATORY,
@@ -67,6 +74,8 @@ class Judge:
         """Judge by this setup until a configuration comes."""
         self.stack = stack
         self.announced = setup
+        self.inputs: dict[str, Any] = {}
+        """Inputs of what concerns us, by URN, as they came."""
         self.use(setup)
 
     def use(self, setup: Setup) -> None:
@@ -149,18 +158,24 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
     def validate(self, args: Any, report_violation: Any) -> None:
         """Report one rule's findings on a resource, or on what waited for the whole stack."""
         if isinstance(args, pulumi_policy.StackValidationArgs):
-            resources = [_seen_proxy(one) for one in args.resources if one.resource_type in KINDS]
+            resources = [
+                _seen_proxy(one, self.judge.inputs.get(one.urn))
+                for one in args.resources
+                if one.resource_type in CONCERNED
+            ]
             for urn, name, message in self.judge.stack_findings(resources):
                 if name == self.name:
                     report_violation(message, urn)
             return
+        if args.resource_type in CONCERNED - BY_OUTPUTS:
+            self.judge.inputs[args.urn] = args.props
         if args.resource_type in KINDS or args.resource_type == STACK_TYPE:
             for name, message in self.judge.resource(_seen_proxy(args)):
                 if name == self.name:
                     report_violation(message, None)
 
 
-def _seen_proxy(resource: Any) -> Seen:
+def _seen_proxy(resource: Any, inputs: Any = None) -> Seen:
     """Read what the SDK hands to a policy."""
     parent = getattr(resource, "parent", None)
     provider = resource.provider.props if resource.provider else None
@@ -169,21 +184,26 @@ def _seen_proxy(resource: Any) -> Seen:
         type=resource.resource_type,
         name=resource.name,
         urn=resource.urn,
-        props=resource.props,
+        props=resource.props if inputs is None else inputs,
         parent=parent.urn if parent is not None else resource.opts.parent or "",
         provider_region=Props(provider).own("region") if provider is not None else Value(),
         sources={key: tuple(one.urn for one in ones) for key, ones in depends.items()},
     )
 
 
-def _seen_wire(resource: Any, parent: str, sources: Mapping[str, Sequence[str]] = {}) -> Seen:
+def _seen_wire(
+    resource: Any,
+    parent: str,
+    inputs: Any = None,
+    sources: Mapping[str, Sequence[str]] = {},
+) -> Seen:
     """Read what the engine sends, decoded once."""
     region = text_of(resource.provider.properties, "region")
     return Seen(
         type=resource.type,
         name=resource.name,
         urn=resource.urn,
-        props=decode(resource.properties),
+        props=decode(resource.properties if inputs is None else inputs),
         parent=parent,
         provider_region=Props({"region": region}).own("region"),
         sources=sources,
@@ -270,6 +290,8 @@ class Servicer:
     def Analyze(self, request: Any, _context: Any) -> Any:
         """Judge one resource."""
         response = proto.AnalyzeResponse()
+        if request.type in CONCERNED - BY_OUTPUTS:
+            self.judge.inputs[request.urn] = request.properties
         if request.type == STACK_TYPE or _concerns(request):
             seen = _seen_wire(request, request.options.parent)
             for name, message in self.judge.resource(seen):
@@ -279,7 +301,7 @@ class Servicer:
     def AnalyzeStack(self, request: Any, _context: Any) -> Any:
         """Judge what had to wait for the whole stack."""
         response = proto.AnalyzeResponse()
-        resources = list(_waiting(request.resources, self.judge.session))
+        resources = list(_tied(request.resources, self.judge.inputs))
         for urn, name, message in self.judge.stack_findings(resources):
             self.say(response, name, message, urn)
         return response
@@ -313,18 +335,36 @@ def fast_servicer(base: Any, judge: Judge, policies: Sequence[RulePolicy]) -> An
     return type("GpusizeServicer", (Servicer, base), fields)
 
 
-def _waiting(resources: Sequence[Any], session: Session) -> Iterator[Seen]:
-    """Decode those resources of a stack that wait for their judgement, and what they rest on."""
-    by_urn = {one.urn: one for one in resources if one.type in KINDS}
-    for one in by_urn.values():
-        if not _concerns(one) or not session.waits(one.urn):
-            continue
-        sources = {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
-        yield _seen_wire(one, one.parent, sources)
-        if one.type != COMPONENT:
-            for urn in sources.get(TEMPLATE, ()):
-                if urn in by_urn:
-                    yield _seen_wire(by_urn[urn], by_urn[urn].parent)
+def _tied(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[Seen]:
+    """Decode those resources of a stack that may point at a workload, and what they rest on."""
+    by_urn = {one.urn: one for one in resources if one.type in CONCERNED}
+    behind = {
+        one.urn: {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
+        for one in by_urn.values()
+    }
+    open_urns = [one.urn for one in by_urn.values() if _may_matter(one, behind[one.urn], by_urn)]
+    tied: dict[str, None] = {}
+    while open_urns:
+        urn = open_urns.pop()
+        if urn in by_urn and urn not in tied:
+            tied[urn] = None
+            open_urns += (on for urns in behind[urn].values() for on in urns)
+    for urn, one in by_urn.items():
+        if urn in tied:
+            yield _seen_wire(one, one.parent, inputs.get(urn), behind[urn])
+
+
+def _may_matter(
+    resource: Any, behind: Mapping[str, Sequence[str]], by_urn: Mapping[str, Any]
+) -> bool:
+    """Tell whether a resource may point at a workload, itself or by its launch template."""
+    templates = (
+        by_urn[urn]
+        for urns in behind.values()
+        for urn in urns
+        if urn in by_urn and by_urn[urn].type == LAUNCH_TEMPLATE
+    )
+    return _concerns(resource) or any(_concerns(one) for one in templates)
 
 
 def serve() -> None:

@@ -7,12 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_policies.finding import Severity, docs_page
-from gpusize_policies.message import Remark
+from gpusize_policies.message import Doubt, Remark
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
 
-Judge = Callable[["Case"], Iterable[Remark]]
+Judge = Callable[["Case"], Iterable[Remark | Doubt]]
 
 
 class Needs(str, Enum):
@@ -22,6 +22,7 @@ class Needs(str, Enum):
     WORKLOAD = "workload"
     CANDIDATE = "candidate"
     DECISION = "decision"
+    RESOURCE = "resource"
 
 
 class Waivable(str, Enum):

@@ -10,22 +10,23 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.project import DECLARATIONS_FILE
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_catalog.spelling import did_you_mean
 from gpusize_policies.case import Case, Decided
-from gpusize_policies.declared import Declared, Pins, plain, read_component
+from gpusize_policies.declared import Declared, plain, read_component
 from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import evaluate
+from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
 from gpusize_policies.message import LONGEST_NAME
-from gpusize_policies.reading import EXTRACTORS, Selection, Value, is_region, select
+from gpusize_policies.reading import DEFERRED, EXTRACTORS, Role, Selection, is_region, select
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
@@ -39,21 +40,16 @@ LONGEST_PATH = 80
 """Characters of a file's path that a message repeats."""
 FILED = "file"
 """Key of what stands in the file of declarations: with its name it is told apart."""
-TEMPLATE = "launchTemplate"
-"""Property of an instance through which a launch template gives what it does not say itself."""
-
-
-class Seen(NamedTuple):
-    """One resource as a policy sees it: a mapping of plain values or the SDK's proxies."""
-
-    type: str
-    name: str
-    urn: str
-    props: Any
-    parent: str = ""
-    provider_region: Value = Value()
-    sources: Mapping[str, Sequence[str]] = {}
-    """URNs of the resources that each property depends on, where they are told."""
+OF_RESERVATIONS = frozenset(
+    {
+        "cannot-evaluate",
+        "instance-not-offered-in-region",
+        "odcr-paid-while-idle",
+        "retired-instance",
+        "unknown-instance-type",
+    }
+)
+"""Rules that speak on reserved capacity: what runs there is judged where it runs."""
 
 
 class Run(NamedTuple):
@@ -77,7 +73,8 @@ class Session:
         self.run = run
         self._components: dict[str, dict[str, Declared]] = {}
         """By name, then by URN: components below different parents may share a name."""
-        self._judged: set[str] = set()
+        self._told: dict[str, tuple[Finding, ...]] = {}
+        """What was said on a resource before the whole stack was known, by URN."""
         self._read: dict[str, Declared] = {}
         self._answers: dict[object, tuple[Finding, ...]] = {}
 
@@ -139,31 +136,34 @@ class Session:
                 for one in error.problems:
                     yield Problem(where, one.message, one.fix, str(self.file))
 
-    def waits(self, urn: str) -> bool:
-        """Tell whether a resource was not judged yet."""
-        return urn not in self._judged
-
     def judge(self, seen: Seen) -> tuple[Finding, ...]:
-        """Judge one resource by its inputs; what cannot be judged yet waits for `finish`."""
+        """Judge one resource by itself; what needs the stack is judged in `finish`."""
         if seen.type == COMPONENT:
             return self._component(seen)
-        found = self._plain(seen, {})
-        if found is None:
-            return ()
-        self._judged.add(seen.urn)
+        found = self._alone(seen)
+        self._told[seen.urn] = found
         return found
 
     def finish(self, resources: Sequence[Seen]) -> Iterator[tuple[str, Finding]]:
-        """Judge by their outputs those resources of the whole stack that had to wait."""
+        """Judge the machines of the whole stack, and say what was not said before."""
         stack = {seen.urn: seen for seen in resources}
         for seen in resources:
             if seen.type == COMPONENT and seen.urn not in self._named(seen.name):
                 self._named(seen.name)[seen.urn] = self._declared(seen)
+        behind = {seen.urn: templates(seen, stack) for seen in resources}
+        launched = {one.urn for ones in behind.values() for one in ones}
         for seen in resources:
-            if seen.type == COMPONENT or not self.waits(seen.urn):
+            selection = select(seen.type, seen.props)
+            if selection is None or seen.urn in launched:
                 continue
-            for finding in self._plain(seen, stack) or ():
-                yield seen.urn, finding
+            said = {
+                (one.code, one.message)
+                for urn in (seen.urn, *(one.urn for one in behind[seen.urn]))
+                for one in self._told.get(urn, ())
+            }
+            for finding in self._whole(seen, joined(seen, selection, stack)):
+                if (finding.code, finding.message) not in said:
+                    yield seen.urn, finding
 
     def _component(self, seen: Seen) -> tuple[Finding, ...]:
         declared = self._declared(seen)
@@ -191,28 +191,47 @@ class Session:
             self._read[key] = read_component(whole, self.context.catalog)
         return self._read[key]._replace(key=key)
 
-    def _plain(self, seen: Seen, stack: Mapping[str, Seen]) -> tuple[Finding, ...] | None:
-        """Judge a plain resource; None when a part is missing that the whole stack may have."""
+    def _alone(self, seen: Seen) -> tuple[Finding, ...]:
+        """Judge a resource by what it says itself, where that is enough."""
         selection = select(seen.type, seen.props)
-        if selection is None or (selection.workload.known and not selection.workload.text):
+        if selection is None or not selection.workload.text or is_deferred(selection):
             return ()
-        name = selection.workload.text
-        declared = self._find(name)
-        if not stack and (declared is None or not selection.instance_type.text):
-            return () if self._is_child(seen, name, selection) else None
-        if stack:
-            selection = _through_template(seen, selection, stack)
-        if self._is_child(seen, name, selection):
+        declared = self._find(selection.workload.text)
+        if declared is None or not selection.instance_type.text:
             return ()
-        if not selection.workload.known:
+        if is_open(selection, declared) or self._is_child(seen, selection):
+            return ()
+        return self._machine(seen, selection, declared, None)
+
+    def _whole(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
+        """Judge a resource by all that the stack says of it."""
+        workload = selection.workload
+        if workload == DEFERRED or (workload.known and not workload.text):
+            return ()
+        if self._is_child(seen, selection):
+            return ()
+        if not workload.known:
             return self._tell_unknown(seen, selection)
+        declared = self._find(workload.text)
         if declared is None:
-            return self._ask(seen, name, Declared(None, None, self._missing(name)), ())
+            declared = Declared(None, None, self._missing(workload.text))
+            return self._ask(seen, workload.text, declared, ())
+        return self._machine(seen, selection, declared, selection)
+
+    def _machine(
+        self, seen: Seen, selection: Selection, declared: Declared, whole: Selection | None
+    ) -> tuple[Finding, ...]:
+        """Judge what a resource decides; `whole` is for the rules that need the stack."""
+        name = selection.workload.text
         unknown = _unknown(selection)
         if unknown:
             return self._ask(seen, name, Declared(None, None), (), unknown)
-        pins = self._pins(seen, selection, declared)
-        return self._ask(seen, name, declared, tuple(pins.items()))
+        texts = (selection.region.text, seen.provider_region.text, self.run.region)
+        pins = pinned(selection, declared, filter(is_region, texts))
+        found = self._ask(seen, name, declared, tuple(pins.items()), selection=whole)
+        if selection.role is not Role.RESERVATION:
+            return found
+        return tuple(one for one in found if one.name in OF_RESERVATIONS)
 
     def _missing(self, name: str) -> Problem:
         """Say where a declaration was looked for, and which name may be meant."""
@@ -234,9 +253,9 @@ class Session:
             return Declared(None, None, _twins(name))
         return components[0] if components else self._file[0].get(name)
 
-    def _is_child(self, seen: Seen, name: str, selection: Selection) -> bool:
+    def _is_child(self, seen: Seen, selection: Selection) -> bool:
         """Tell what a component made just as it decided: it was judged with the component."""
-        parent = self._components.get(name, {}).get(seen.parent)
+        parent = self._components.get(selection.workload.text, {}).get(seen.parent)
         if parent is None:
             return False
         decided = parent.decided.pins.get("instance_type") if parent.decided else None
@@ -249,28 +268,6 @@ class Session:
             return ()
         return self._ask(seen, "", Declared(None, None), (), (selection.unknown[0],))
 
-    def _pins(self, seen: Seen, selection: Selection, declared: Declared) -> Pins:
-        """Pin what the resource says; one instance is one node unless more are declared."""
-        from gpusize.workload import Market
-
-        workload = declared.workload
-        pins: Pins = {"instance_type": selection.instance_type.text}
-        market = selection.market.text
-        if market or seen.type.endswith(":Instance"):
-            pins["market"] = Market(market) if market else Market.ON_DEMAND
-        if workload is not None and workload.nodes_per_replica is None:
-            pins["nodes_per_replica"] = 1
-        given = (selection.region.text, seen.provider_region.text, self.run.region)
-        region = next((text for text in given if is_region(text)), "")
-        for field, value in (
-            ("zone", selection.zone.text),
-            ("region", region),
-            ("capacity_reservation", selection.capacity_reservation.text),
-        ):
-            if value:
-                pins[field] = value
-        return pins
-
     def _ask(
         self,
         seen: Seen,
@@ -278,10 +275,11 @@ class Session:
         declared: Declared,
         pins: tuple[tuple[str, object], ...],
         unknown: tuple[str, ...] = (),
+        selection: Selection | None = None,
     ) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got."""
         subject = Subject(workload=name, resource=seen.urn)
-        question = (name, declared.key, pins, declared.missing, unknown)
+        question = (name, declared.key, pins, declared.missing, unknown, selection)
         if question not in self._answers:
             decided = declared.decided
             if seen.type != COMPONENT:
@@ -297,6 +295,7 @@ class Session:
                 lock=None if declared.missing else self._lock[0].get(name),
                 unknown=unknown,
                 missing=declared.missing,
+                selection=selection,
                 base_dir=self._folder_of(declared),
             )
             self._answers[question] = evaluate(case, self.run.settings)
@@ -317,18 +316,3 @@ def _unknown(selection: Selection) -> tuple[str, ...]:
     if not selection.market.known:
         names.append("instanceMarketOptions.marketType")
     return tuple(names)
-
-
-def _through_template(seen: Seen, own: Selection, stack: Mapping[str, Seen]) -> Selection:
-    """Fill in from the launch template of an instance what it does not say itself."""
-    for urn in seen.sources.get(TEMPLATE, ()):
-        template = stack.get(urn)
-        given = select(template.type, template.props) if template else None
-        if given is not None:
-            pairs = zip(own, given, strict=True)
-            return Selection(*(mine if _says(mine) else other for mine, other in pairs))
-    return own
-
-
-def _says(value: Value) -> bool:
-    return value.known and value.value is not None

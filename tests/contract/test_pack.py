@@ -13,6 +13,7 @@ from tests.contract.processes import UNKNOWN, pack, resource, secret
 COMPONENT = "gpusize:index:GpuWorkload"
 INSTANCE = "aws:ec2/instance:Instance"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+GROUP = "aws:autoscaling/group:Group"
 STACK = "pulumi:pulumi:Stack"
 CANARY = "CANARY-7d1f"
 
@@ -210,7 +211,7 @@ def test_unknown_tags_are_told_only_on_gpus(gate, tags):
     assert gate.analyze(INSTANCE, "who", gpu) == []
     assert names(gate.analyze_stack(resource(INSTANCE, "who", gpu))) == {"cannot-evaluate"}
     cpu = {"instanceType": "m5.xlarge", "tags": tags}
-    assert gate.analyze_stack(resource(INSTANCE, "who", cpu)) == []
+    assert gate.analyze_stack(resource(INSTANCE, "cpu", cpu)) == []
 
 
 def test_a_type_that_comes_from_a_launch_template_is_followed(gate):
@@ -223,6 +224,53 @@ def test_a_type_that_comes_from_a_launch_template_is_followed(gate):
     )
     assert "weights-exceed-vram" in names(told)
     assert {one.urn for one in told} == {instance["urn"]}
+
+
+def test_a_group_is_judged_with_its_template_and_only_once(gate):
+    template = {"instanceType": "g5.xlarge", "tags": {"gpusize:workload": "big"}}
+    inputs = {"minSize": 1.0, "maxSize": 1.0, "launchTemplate": {"id": UNKNOWN}}
+    early = gate.analyze(TEMPLATE, "lt-group", template)
+    assert "weights-exceed-vram" in names(early)
+    assert gate.analyze(GROUP, "group", inputs) == []
+    behind = resource(TEMPLATE, "lt-group", template)
+    group = {**resource(GROUP, "group", inputs), "sources": {"launchTemplate": [behind["urn"]]}}
+    late = gate.analyze_stack(behind, group)
+    assert {one.message for one in late} & {one.message for one in early} == set()
+    assert {one.urn for one in late} <= {group["urn"]}
+
+
+def test_a_group_overrides_the_type_of_its_template(gate):
+    template = resource(TEMPLATE, "lt-mixed", {"instanceType": "g5.xlarge"})
+    inputs = {
+        "minSize": 1.0,
+        "maxSize": 1.0,
+        "tags": [{"key": "gpusize:workload", "value": "filed", "propagateAtLaunch": True}],
+        "mixedInstancesPolicy": {
+            "instancesDistribution": {"onDemandPercentageAboveBaseCapacity": 0.0},
+            "launchTemplate": {
+                "launchTemplateSpecification": {"launchTemplateId": UNKNOWN},
+                "overrides": [{"instanceType": "g4dn.xlarge"}],
+            },
+        },
+    }
+    group = resource(GROUP, "mixed", inputs)
+    told = gate.analyze_stack(
+        template, {**group, "sources": {"mixedInstancesPolicy": [template["urn"]]}}
+    )
+    assert {one.urn for one in told} == {group["urn"]}
+    assert "spot-for-user-facing" in names(told)
+    assert any("g4dn.xlarge" in one.message for one in told)
+
+
+def test_what_the_provider_computes_does_not_hide_what_was_asked(gate):
+    inputs = {"instanceType": "g5.xlarge", "tags": {"gpusize:workload": "nobody-yet"}}
+    assert gate.analyze(INSTANCE, "computed", inputs) == []
+    outputs = {**inputs, "instanceType": UNKNOWN, "availabilityZone": UNKNOWN}
+    told = gate.analyze_stack(
+        resource(INSTANCE, "computed", outputs),
+        resource(COMPONENT, "nobody-yet", {"declaration": BIG, **decision("p5.48xlarge")}),
+    )
+    assert "weights-exceed-vram" in names(told)
 
 
 def test_a_tag_that_points_nowhere_is_told(gate):

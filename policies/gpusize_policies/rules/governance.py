@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Severity
-from gpusize_policies.message import Remark
+from gpusize_policies.message import Remark, not_known
 from gpusize_policies.rule import Needs, Waivable, rule
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
-
-SHOWN_PROPERTIES = 5
-"""Unknown properties that one message names."""
 
 
 @rule(
@@ -35,13 +32,7 @@ def cannot_evaluate(case: Case) -> Iterator[Remark]:
     Sources: https://github.com/pulumi/pulumi/issues/19737
     """
     if case.unknown:
-        names = ", ".join(case.unknown[:SHOWN_PROPERTIES])
-        more = len(case.unknown) - SHOWN_PROPERTIES
-        yield Remark(
-            f"not known yet: {names}{f' and {more} more' if more > 0 else ''}",
-            ("give it as a plain value",),
-            {"unknownProperties": len(case.unknown)},
-        )
+        yield not_known(case.unknown)
     if case.missing:
         yield Remark(case.missing.message, (case.missing.fix,))
     if case.workload is not None and case.resolution is None:

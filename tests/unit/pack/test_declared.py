@@ -12,8 +12,9 @@ import pytest
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.store import load
 from gpusize_policies.declared import read_component
+from gpusize_policies.machines import Seen
 from gpusize_policies.reading import Value
-from gpusize_policies.session import Run, Seen, Session
+from gpusize_policies.session import Run, Session
 from gpusize_policies.settings import DEFAULTS
 
 CHAT = {

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gpusize.tokens import WORKLOAD_TAG
-from gpusize.workload import Market
+from gpusize.workload import Market, parse_workload
 from gpusize_policies.reading import (
     ABSENT,
+    DEFERRED,
     SENTINELS,
     UNKNOWN,
     Props,
@@ -22,32 +23,153 @@ from gpusize_policies.reading import (
 
 INSTANCE = "aws:ec2/instance:Instance"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+GROUP = "aws:autoscaling/group:Group"
+SPOT_REQUEST = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
+RESERVATION = "aws:ec2/capacityReservation:CapacityReservation"
 SENTINEL = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
+TARGET = {"capacityReservationTarget": {"capacityReservationId": "cr-1"}}
 INSTANCE_PROPS: dict[str, Any] = {
     "instanceType": "g6e.xlarge",
     "availabilityZone": "us-east-1a",
     "region": "us-east-1",
-    "instanceMarketOptions": {"marketType": "spot"},
-    "capacityReservationSpecification": {
-        "capacityReservationTarget": {"capacityReservationId": "cr-1"}
-    },
+    "instanceMarketOptions": {"marketType": "spot", "spotOptions": {"maxPrice": "1.5"}},
+    "capacityReservationSpecification": TARGET,
+    "placementGroup": "near",
+    "rootBlockDevice": {"volumeSize": 200.0, "volumeType": "gp3", "throughput": 500.0},
+    "networkInterfaces": [{"networkInterfaceId": "eni-1", "deviceIndex": 0.0}],
     "tags": {WORKLOAD_TAG: "chat"},
 }
 TEMPLATE_PROPS: dict[str, Any] = {
     "instanceType": "g6e.xlarge",
-    "placement": {"availabilityZone": "us-east-1a"},
+    "placement": {"availabilityZone": "us-east-1a", "groupName": "near"},
     "region": "us-east-1",
-    "instanceMarketOptions": {"marketType": "spot"},
-    "capacityReservationSpecification": {
-        "capacityReservationTarget": {"capacityReservationId": "cr-1"}
-    },
+    "instanceMarketOptions": {"marketType": "spot", "spotOptions": {"maxPrice": "1.5"}},
+    "capacityReservationSpecification": TARGET,
+    "blockDeviceMappings": [
+        {"deviceName": "/dev/xvda", "ebs": {"volumeSize": 200.0, "throughput": 500.0}},
+    ],
+    "networkInterfaces": [
+        {"interfaceType": "efa", "networkCardIndex": 0.0},
+        {"interfaceType": "efa-only", "networkCardIndex": 1.0},
+        {"interfaceType": "interface"},
+    ],
     "tagSpecifications": [
         {"resourceType": "volume", "tags": {WORKLOAD_TAG: "scratch"}},
         {"resourceType": "instance", "tags": {WORKLOAD_TAG: "chat"}},
     ],
 }
-BY_TYPE = {INSTANCE: INSTANCE_PROPS, TEMPLATE: TEMPLATE_PROPS}
+GROUP_PROPS: dict[str, Any] = {
+    "region": "us-east-1",
+    "minSize": 1.0,
+    "maxSize": 4.0,
+    "desiredCapacity": 2.0,
+    "placementGroup": "near",
+    "availabilityZones": ["us-east-1b", "us-east-1a"],
+    "capacityReservationSpecification": {
+        "capacityReservationTarget": {"capacityReservationIds": ["cr-1"]}
+    },
+    "mixedInstancesPolicy": {
+        "instancesDistribution": {
+            "onDemandBaseCapacity": 1.0,
+            "onDemandPercentageAboveBaseCapacity": 25.0,
+            "spotAllocationStrategy": "price-capacity-optimized",
+            "spotMaxPrice": "1.5",
+        },
+        "launchTemplate": {
+            "overrides": [{"instanceType": "g6e.xlarge"}, {"instanceType": "g5.xlarge"}]
+        },
+    },
+    "tags": [
+        {"key": "team", "value": "assistants"},
+        {"key": WORKLOAD_TAG, "value": "chat"},
+    ],
+}
+SPOT_PROPS: dict[str, Any] = {
+    "instanceType": "g6e.xlarge",
+    "spotPrice": "1.5",
+    "rootBlockDevice": {"volumeSize": 200.0, "volumeType": "gp2"},
+    "tags": {WORKLOAD_TAG: "chat"},
+}
+RESERVATION_PROPS: dict[str, Any] = {
+    "instanceType": "g6e.xlarge",
+    "availabilityZone": "us-east-1a",
+    "instanceCount": 4.0,
+    "endDateType": "limited",
+    "endDate": "2027-01-31T00:00:00Z",
+    "placementGroupArn": "arn:aws:ec2:us-east-1:123456789012:placement-group/near",
+    "tags": {WORKLOAD_TAG: "chat"},
+}
+BY_TYPE = {
+    INSTANCE: INSTANCE_PROPS,
+    TEMPLATE: TEMPLATE_PROPS,
+    GROUP: GROUP_PROPS,
+    SPOT_REQUEST: SPOT_PROPS,
+    RESERVATION: RESERVATION_PROPS,
+}
+READ: dict[str, dict[str, Any]] = {
+    INSTANCE: {
+        "market": "spot",
+        "zone": "us-east-1a",
+        "region": "us-east-1",
+        "capacity_reservation": "cr-1",
+        "root_volume_gib": 200,
+        "root_volume_mbps": 500,
+        "interfaces": 1,
+        "placement_group": "named",
+        "max_price": 1.5,
+    },
+    TEMPLATE: {
+        "market": "spot",
+        "zone": "us-east-1a",
+        "region": "us-east-1",
+        "capacity_reservation": "cr-1",
+        "root_volume_gib": 200,
+        "root_volume_mbps": 500,
+        "efa_interfaces": 2,
+        "interfaces": 3,
+        "placement_group": "named",
+        "max_price": 1.5,
+    },
+    GROUP: {
+        "market": "spot",
+        "region": "us-east-1",
+        "capacity_reservation": "cr-1",
+        "types": ("g6e.xlarge", "g5.xlarge"),
+        "subnets": 2,
+        "zones": ("us-east-1a", "us-east-1b"),
+        "placement_group": "named",
+        "max_price": 1.5,
+        "allocation": "price-capacity-optimized",
+        "on_demand_base": 1,
+        "on_demand_percent": 25,
+        "least": 1,
+        "desired": 2,
+        "most": 4,
+    },
+    SPOT_REQUEST: {"market": "spot", "root_volume_gib": 200, "max_price": 1.5},
+    RESERVATION: {
+        "market": "on-demand",
+        "zone": "us-east-1a",
+        "placement_group": "named",
+        "reserved": 4,
+        "reserved_until": "2027-01-31",
+    },
+}
+"""What each of them says beside the workload and the type."""
+DEFERS = {INSTANCE: {"efa_interfaces"}, GROUP: {"efa_interfaces", "interfaces"}}
+"""What only other resources of the stack know."""
+UNREAD: dict[str, set[tuple[Any, ...]]] = {
+    INSTANCE: {("rootBlockDevice", "volumeType"), ("networkInterfaces",)},
+    TEMPLATE: {
+        ("tagSpecifications", 0),
+        ("networkInterfaces", 0, "networkCardIndex"),
+        ("networkInterfaces", 1, "networkCardIndex"),
+    },
+    GROUP: {("tags", 0)},
+    RESERVATION: {("endDateType",)},
+}
+"""Properties that do not matter, or tell nothing new, beside the others that stand there."""
 
 
 class UnknownValueError(Exception):
@@ -115,15 +237,10 @@ PROPERTIES = [(kind, path) for kind, props in BY_TYPE.items() for path in _paths
 def test_everything_known_is_read(kind: str, wrap: Any) -> None:
     selection = select(kind, wrap(BY_TYPE[kind]))
     assert selection is not None
-    assert [value.text for value in selection] == [
-        "chat",
-        "g6e.xlarge",
-        "spot",
-        "us-east-1a",
-        "us-east-1",
-        "cr-1",
-    ]
-    assert selection.unknown == ()
+    expected = {"workload": "chat", "instance_type": "g6e.xlarge", **READ[kind]}
+    values = {name: getattr(selection, name) for name in selection._fields if name != "role"}
+    assert {name: one.value for name, one in values.items() if one.says} == expected
+    assert {name for name, one in values.items() if not one.known} == DEFERS.get(kind, set())
 
 
 @pytest.mark.parametrize(("kind", "path"), PROPERTIES)
@@ -134,9 +251,11 @@ def test_an_unknown_property_is_unknown_and_raises_nothing(
 ) -> None:
     selection = select(kind, wrap(_with(BY_TYPE[kind], path, sentinel)))
     assert selection is not None
-    assert sentinel not in [value.value for value in selection]
-    of_the_volume = path[:2] == ("tagSpecifications", 0)
-    assert selection.unknown or of_the_volume
+    assert sentinel not in [value.value for value in selection[:-1]]
+    known = select(kind, BY_TYPE[kind])
+    assert known is not None
+    more = set(selection.unknown) > set(known.unknown)
+    assert more != any(path[: len(own)] == own for own in UNREAD.get(kind, ()))
 
 
 @pytest.mark.parametrize(("kind", "path"), PROPERTIES)
@@ -152,7 +271,7 @@ def test_a_property_of_another_shape_raises_nothing(
 def test_nothing_at_all_raises_nothing(kind: str, props: Any) -> None:
     selection = select(kind, props)
     assert selection is not None
-    assert selection.workload == ABSENT
+    assert selection.workload in (ABSENT, DEFERRED)
 
 
 def test_another_resource_type_selects_nothing() -> None:
@@ -174,7 +293,8 @@ def test_a_template_without_market_options_leaves_the_market_open() -> None:
 def test_an_instance_from_a_template_knows_neither_type_nor_market() -> None:
     selection = select(INSTANCE, {"launchTemplate": {"id": SENTINEL}})
     assert selection is not None
-    assert selection.unknown == ("instanceType", "instanceMarketOptions.marketType")
+    assert {"instanceType", "instanceMarketOptions.marketType"} <= set(selection.unknown)
+    assert selection.instance_type == selection.market == DEFERRED
 
 
 @pytest.mark.parametrize(
@@ -210,18 +330,63 @@ def test_a_template_falls_back_to_its_own_tags() -> None:
     assert selection.workload.text == "chat"
 
 
+WORKLOAD = parse_workload(
+    {
+        "kind": "serving",
+        "model": "meta-llama/Llama-3.1-8B-Instruct",
+        "contextLength": 8192,
+        "region": "us-east-1",
+        "storage": {"imageGib": 30},
+    }
+)
+
+
 def test_pins_are_what_is_known() -> None:
     selection = select(INSTANCE, Proxy(INSTANCE_PROPS))
     assert selection is not None
-    assert pins(selection) == {
+    found = pins(selection, WORKLOAD)
+    storage: Any = found.pop("storage")
+    assert found == {
         "instance_type": "g6e.xlarge",
         "market": Market.SPOT,
+        "zone": "us-east-1a",
         "region": "us-east-1",
         "capacity_reservation": "cr-1",
     }
+    assert (storage.root_volume_gib, storage.root_volume_throughput_mbps) == (200, 500)
+    assert storage.image_gib == 30
     unknown = select(INSTANCE, {"instanceType": SENTINEL, "launchTemplate": {"id": "lt-1"}})
     assert unknown is not None
-    assert pins(unknown) == {}
+    assert pins(unknown, WORKLOAD) == {}
+
+
+def test_a_reservation_is_pinned_as_the_declaration_words_it() -> None:
+    selection = select(RESERVATION, RESERVATION_PROPS)
+    assert selection is not None
+    reserve: Any = pins(selection, WORKLOAD)["reserve"]
+    assert (reserve.instances, reserve.until) == (4, "2027-01-31")
+
+
+def test_a_volume_of_gp3_has_a_throughput_though_none_is_asked() -> None:
+    for kind, speed in (("gp3", 125), ("gp2", None)):
+        selection = select(INSTANCE, {"rootBlockDevice": {"volumeType": kind}})
+        assert selection is not None
+        assert selection.root_volume_mbps.value == speed
+
+
+def test_a_policy_without_a_distribution_is_all_on_demand() -> None:
+    selection = select(GROUP, {"mixedInstancesPolicy": {"launchTemplate": {}}})
+    assert selection is not None
+    assert selection.market.text == "on-demand"
+    assert selection.allocation.text == "lowest-price"
+
+
+def test_types_by_requirements_are_not_known() -> None:
+    overrides = [{"instanceRequirements": {"vcpuCount": {"min": 4.0}}}]
+    props = {"mixedInstancesPolicy": {"launchTemplate": {"overrides": overrides}}}
+    selection = select(GROUP, props)
+    assert selection is not None
+    assert selection.instance_type == UNKNOWN
 
 
 def test_an_error_of_another_kind_is_not_taken_for_unknown() -> None:

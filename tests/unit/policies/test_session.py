@@ -14,7 +14,8 @@ from gpusize.tokens import COMPONENT, WORKLOAD_TAG
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import load
 from gpusize_policies.finding import Finding
-from gpusize_policies.session import Run, Seen, Session
+from gpusize_policies.machines import Seen
+from gpusize_policies.session import Run, Session
 from gpusize_policies.settings import Settings
 from gpusize_policies.stack import entries
 

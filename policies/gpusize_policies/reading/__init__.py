@@ -1,0 +1,105 @@
+"""From an AWS resource to what it selects: one table of extractors, safe with unknown values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gpusize_policies.reading import groups, instances, reservations
+from gpusize_policies.reading.selection import Role, Selection, is_region, is_zone
+from gpusize_policies.reading.values import ABSENT, DEFERRED, SENTINELS, UNKNOWN, Props, Value
+
+if TYPE_CHECKING:
+    from gpusize.workload import Workload
+
+INSTANCE = "aws:ec2/instance:Instance"
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+GROUP = "aws:autoscaling/group:Group"
+RESERVATION = "aws:ec2/capacityReservation:CapacityReservation"
+BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
+PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
+SUBNET = "aws:ec2/subnet:Subnet"
+INTERFACE = "aws:ec2/networkInterface:NetworkInterface"
+
+EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
+    INSTANCE: instances.instance,
+    "aws:ec2/spotInstanceRequest:SpotInstanceRequest": instances.spot_request,
+    LAUNCH_TEMPLATE: instances.launch_template,
+    GROUP: groups.group,
+    RESERVATION: reservations.capacity_reservation,
+}
+"""How to read each resource type that selects instances."""
+
+SURROUNDINGS = frozenset({BLOCK, PLACEMENT_GROUP, SUBNET, INTERFACE})
+"""Types that say nothing of their own about the work, and something about what rests on them."""
+
+
+def pins(selection: Selection, workload: Workload | None) -> dict[str, object]:
+    """Return the fields of a workload that a resource decides, as far as they are known."""
+    from gpusize.workload import Market
+
+    found: dict[str, object] = {
+        "instance_type": selection.instance_type.text,
+        "market": Market(selection.market.text) if selection.market.text else None,
+        "zone": selection.zone.text,
+        "region": selection.region.text,
+        "capacity_reservation": selection.capacity_reservation.text,
+    }
+    if workload is not None:
+        found["storage"] = _storage(selection, workload)
+        found["reserve"] = _reserve(selection)
+    return {name: value for name, value in found.items() if value}
+
+
+def _storage(selection: Selection, workload: Workload) -> object:
+    """The declared storage with the root volume that the resource has."""
+    sizes = {
+        "root_volume_gib": selection.root_volume_gib,
+        "root_volume_throughput_mbps": selection.root_volume_mbps,
+    }
+    given = {name: value.value for name, value in sizes.items() if value.says and value.value}
+    return workload.storage.model_copy(update=given) if given else None
+
+
+def _reserve(selection: Selection) -> object:
+    """The reservation as the declaration would word it."""
+    from gpusize.declared.groups import Reserve
+
+    if selection.role is not Role.RESERVATION or not selection.reserved.value:
+        return None
+    until = selection.reserved_until.text or None
+    return Reserve.model_construct(instances=selection.reserved.value, until=until)
+
+
+def select(resource_type: str, props: Any) -> Selection | None:
+    """Return what a resource selects; None where its type selects no instances."""
+    extractor = EXTRACTORS.get(resource_type)
+    return extractor(Props(props)) if extractor else None
+
+
+__all__ = [
+    "ABSENT",
+    "BLOCK",
+    "DEFERRED",
+    "EXTRACTORS",
+    "GROUP",
+    "INSTANCE",
+    "INTERFACE",
+    "LAUNCH_TEMPLATE",
+    "PLACEMENT_GROUP",
+    "RESERVATION",
+    "SENTINELS",
+    "SUBNET",
+    "SURROUNDINGS",
+    "UNKNOWN",
+    "Props",
+    "Role",
+    "Selection",
+    "Value",
+    "instances",
+    "is_region",
+    "is_zone",
+    "pins",
+    "reservations",
+    "select",
+]

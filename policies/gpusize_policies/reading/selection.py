@@ -1,0 +1,138 @@
+"""What a resource asks AWS for, in the words that rules judge."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from gpusize.tokens import WORKLOAD_TAG
+from gpusize_policies.reading.values import ABSENT, Value
+
+LONGEST_PLACE = 40
+"""Characters of a region or a zone."""
+ON_DEMAND = "on-demand"
+"""What AWS takes where an instance names no market."""
+SPOT = "spot"
+CAPACITY_BLOCK = "capacity-block"
+
+CLUSTER = "cluster"
+NAMED = "named"
+"""A placement group whose strategy nothing says."""
+
+ODCR = "odcr"
+"""An on-demand capacity reservation of the stack."""
+
+
+class Role(str, Enum):
+    """What a resource is to the work."""
+
+    MACHINE = "machine"
+    """Launches instances."""
+    TEMPLATE = "template"
+    """Says what others launch."""
+    RESERVATION = "reservation"
+    """Keeps capacity, used or not."""
+
+
+class Selection(NamedTuple):
+    """What a resource asks AWS for; what it does not say is absent."""
+
+    workload: Value = ABSENT
+    instance_type: Value = ABSENT
+    market: Value = ABSENT
+    """`on-demand`, `spot` or `capacity-block`; absent where whoever launches decides."""
+    zone: Value = ABSENT
+    region: Value = ABSENT
+    capacity_reservation: Value = ABSENT
+    reservation: Value = ABSENT
+    """`odcr` or `capacity-block` where the reservation is one of the stack."""
+    reservation_zone: Value = ABSENT
+    types: Value = ABSENT
+    """Instance types that a group may launch, where it lists them."""
+    root_volume_gib: Value = ABSENT
+    root_volume_mbps: Value = ABSENT
+    efa_interfaces: Value = ABSENT
+    interfaces: Value = ABSENT
+    """Network interfaces of one instance, EFA or not."""
+    placement_group: Value = ABSENT
+    """Its strategy, or `named`."""
+    subnets: Value = ABSENT
+    """How many subnets the instances may lie in."""
+    zones: Value = ABSENT
+    """The zones of these, where the stack says them."""
+    max_price: Value = ABSENT
+    """USD per hour above which spot capacity is given up."""
+    allocation: Value = ABSENT
+    """How a group picks among spot pools."""
+    on_demand_base: Value = ABSENT
+    """Instances of a group that always run on demand."""
+    on_demand_percent: Value = ABSENT
+    """Part of the instances above that base which is on demand."""
+    least: Value = ABSENT
+    desired: Value = ABSENT
+    most: Value = ABSENT
+    """Instances of a group."""
+    reserved: Value = ABSENT
+    """Instances of a reservation."""
+    reserved_until: Value = ABSENT
+    """Day on which a reservation ends, YYYY-MM-DD."""
+    role: Role = Role.MACHINE
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Properties whose value is not known yet, in camelCase."""
+        return self.doubts(*PROPERTIES)
+
+    def doubts(self, *fields: str) -> tuple[str, ...]:
+        """Name those properties behind some fields whose value is not known yet."""
+        found = (PROPERTIES[field] for field in fields if not getattr(self, field).known)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def size(self) -> int | None:
+        """Instances that a group runs: as desired, else its fewest, else its most."""
+        sizes = (self.desired, self.least, self.most)
+        return next((value.value for value in sizes if value.says and value.value), None)
+
+
+PROPERTIES = {
+    "workload": f"tags.{WORKLOAD_TAG}",
+    "instance_type": "instanceType",
+    "market": "instanceMarketOptions.marketType",
+    "zone": "availabilityZone",
+    "region": "region",
+    "capacity_reservation": "capacityReservationSpecification",
+    "reservation": "capacityReservationSpecification",
+    "reservation_zone": "availabilityZone of the reservation",
+    "types": "mixedInstancesPolicy.launchTemplate.overrides",
+    "root_volume_gib": "volumeSize of the root volume",
+    "root_volume_mbps": "throughput of the root volume",
+    "efa_interfaces": "networkInterfaces",
+    "interfaces": "networkInterfaces",
+    "placement_group": "placementGroup",
+    "subnets": "vpcZoneIdentifiers",
+    "zones": "zones of vpcZoneIdentifiers",
+    "max_price": "maxPrice",
+    "allocation": "spotAllocationStrategy",
+    "on_demand_base": "onDemandBaseCapacity",
+    "on_demand_percent": "onDemandPercentageAboveBaseCapacity",
+    "least": "minSize",
+    "desired": "desiredCapacity",
+    "most": "maxSize",
+    "reserved": "instanceCount",
+    "reserved_until": "endDate",
+}
+"""What to call each field in a message: the property that says it."""
+
+
+def is_region(text: str) -> bool:
+    """Tell what can be a region, `us-east-1`: messages repeat it, so it must be nothing else."""
+    *words, number = text.split("-")
+    return is_zone(text) and len(words) >= 2 and number.isdigit() and "".join(words).isalpha()
+
+
+def is_zone(text: str) -> bool:
+    """Tell what can be a zone, `us-east-1a` or `use1-az4`."""
+    plain = text.replace("-", "")
+    named = len(text) <= LONGEST_PLACE and plain.isascii() and plain.isalnum()
+    return named and text.islower() and "-" in text
