@@ -199,6 +199,8 @@ def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:
             "runCost": cost["perRun"],
             "priceDate": cost["priceDate"],
             "rootVolumeGib": cost["rootVolumeGib"] or None,
+            "rootVolumeThroughputMbps": cost["rootVolumeMbps"],
+            "loadSeconds": (data["loading"]["loadSeconds"] or {}).get("usual"),
             "fit": present(data["memory"]),
         }
     )

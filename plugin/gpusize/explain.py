@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gpusize.explain_storage import checkpoint_data, loading_data, storage_lines
 from gpusize.wording import counted, monthly, price
 from gpusize_catalog.units import GIB, gib, usd
 
@@ -67,6 +68,8 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "cost": cost_data(plan.cost),
         "memory": fit_data(plan.fit),
         "timing": timing_data(plan.timing),
+        "loading": loading_data(plan.loading),
+        "checkpoint": checkpoint_data(plan.checkpoint) if plan.checkpoint else None,
     }
 
 
@@ -83,6 +86,7 @@ def cost_data(cost: Cost) -> dict[str, Any]:
         "storagePerMonth": _round(cost.storage_monthly, USD_DIGITS),
         "egressPerMonth": _round(cost.egress_monthly, USD_DIGITS),
         "rootVolumeGib": cost.volume_gib,
+        "rootVolumeMbps": cost.volume_mbps,
         "idle": _round(cost.idle, USD_DIGITS),
         "commitments": [
             {
@@ -237,6 +241,8 @@ def _plan_lines(name: str, resolution: Resolution) -> Iterator[str]:
     for reason in plan.reasons:
         yield f"  {reason}"
     yield from _memory_lines(plan.fit)
+    for label, text in storage_lines(plan.loading, plan.checkpoint):
+        yield f"  {label:{WIDTH}}{text}"
     yield from _money_lines(plan.cost)
 
 

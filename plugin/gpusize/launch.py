@@ -114,7 +114,7 @@ def _root_volume(decision: Decision, device: Any) -> list[Properties] | None:
         {
             "volumeSize": size,
             "volumeType": VOLUME_TYPE,
-            "throughput": decision.workload.storage.root_volume_throughput_mbps,
+            "throughput": decision.answers.get("rootVolumeThroughputMbps"),
             "encrypted": "true",
             "deleteOnTermination": "true",
         }

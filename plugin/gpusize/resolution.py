@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import datetime
 
+    from gpusize.checkpointing import Checkpoint
     from gpusize.constraints.reason import Reason
+    from gpusize.loading import Loading
     from gpusize.memory.result import Assumption, Fit
     from gpusize.placement import Layout
     from gpusize.pricing import Cost
@@ -44,6 +46,10 @@ class Plan(NamedTuple):
     timing: Timing
     reasons: tuple[str, ...]
     """Why this one, a sentence each."""
+    loading: Loading
+    """The weights of one instance on their way to its GPUs."""
+    checkpoint: Checkpoint | None = None
+    """What a training run writes each time."""
 
     @property
     def gpus(self) -> int:

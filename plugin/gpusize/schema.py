@@ -96,6 +96,11 @@ ANSWERS: dict[str, tuple[Json, str]] = {
     "runCost": (NUMBER, "USD per run of bounded work; absent when it is unknown."),
     "priceDate": (TEXT, "Date of the oldest price that the cost rests on."),
     "rootVolumeGib": (NUMBER, "Root volume of one instance, GiB."),
+    "rootVolumeThroughputMbps": (NUMBER, "Its throughput, MiB/s."),
+    "loadSeconds": (
+        NUMBER,
+        "About how long an instance loads the weights, seconds; absent when it is unknown.",
+    ),
     "fit": ({"$ref": "#/types/gpusize:index:DecidedFit"}, "What the memory holds."),
     "fits": (YES_NO, "Whether it can run: in memory, precision and layout."),
     "locked": (YES_NO, "Whether `gpusize.lock` gave the decision."),

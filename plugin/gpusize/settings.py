@@ -37,6 +37,9 @@ class ResolveSettings(NamedTuple):
     min_fabric_gbps: float = 100.0
     """Network below which gpusize spans no replica over nodes: slower than a GPU's own PCIe link
     (PCIe 4 x8, 16 GB/s) it is no fabric for a model, whatever EFA it has."""
+    max_load_seconds: float = 600.0
+    """Longer than this to load weights from the root volume is a poor start: gpusize chooses a
+    throughput that loads them in time, and says so of one that does not."""
     runners_up: int = 4
     """Alternatives in an answer."""
     prices: TeamPrices = LIST_PRICES

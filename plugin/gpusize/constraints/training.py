@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize.checkpointing import checkpoint_of
 from gpusize.constraints.figures import in_gib, of_budget
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import (
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 PERCENT = 100
 STATES = (Term.WEIGHTS, Term.GRADIENTS, Term.OPTIMIZER_STATES)
-GIGABITS = 1e9 / 8
-"""Bytes per second of one Gbps."""
 NVLINK = "NVLink"
 
 
@@ -160,7 +159,8 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
     if lost <= settings.max_checkpoint_loss:
         return
     fewest = longest_interval(settings, between)
-    write = _write_seconds(candidate)
+    checkpoint = checkpoint_of(candidate)
+    write = checkpoint.seconds if checkpoint else None
     best = "" if write is None else f", best about {max(1, best_interval(write, between)):.0f}"
     yield Reason(
         "checkpoint-interval-too-long",
@@ -175,15 +175,6 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
 
 def _hours(candidate: Candidate) -> float | None:
     return candidate.timing.hours_to_end or candidate.demand.run_hours
-
-
-def _write_seconds(candidate: Candidate) -> float | None:
-    """Seconds to send the states of one node over its network, at its peak."""
-    gbps = candidate.instance.network_baseline_gbps or candidate.instance.network_gbps
-    if not gbps or candidate.fit.need is None:
-        return None
-    size = _kept(candidate.fit) * (candidate.instance.gpus or 1)
-    return size / (gbps * GIGABITS)
 
 
 def _fails(candidate: Candidate) -> bool:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from gpusize.memory.runtime import Device
     from gpusize.placement import Layout
     from gpusize.workload import Embedding
-    from gpusize_catalog.facts import FormatFacts
     from gpusize_catalog.store import Catalog
 
 STREAM_TENSORS = 2
@@ -92,7 +91,7 @@ class Embedder:
     def measure(self, device: Device, layout: Layout) -> Fit:
         """Size one forward pass; every GPU of a layout holds a model of its own."""
         assert self.form is not None
-        held = self._weights(self.form)
+        held = formats.model_bytes(self.architecture, self.form)
         work = self.pass_of(self.workload.batch)
         beside = alone.overhead(work.size)
         need = held + work.size + beside
@@ -129,7 +128,8 @@ class Embedder:
     def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)
         """Bytes below which no GPU can be: weights and activations less their error."""
         assert self.form is not None
-        held, work = self._weights(self.form), self.pass_of(self.workload.batch)
+        held = formats.model_bytes(self.architecture, self.form)
+        work = self.pass_of(self.workload.batch)
         return max(0, held + work.size - _error(held, work))
 
     def pass_of(self, texts: int) -> Pass:
@@ -143,17 +143,6 @@ class Embedder:
         )
         numbers = texts * self.workload.context_length * self.number
         return Pass(numbers * (STREAM_TENSORS * model.hidden + widest), numbers * kept)
-
-    def _weights(self, form: FormatFacts) -> int:
-        model = self.architecture
-        bits = (
-            model.embedding_params * form.embedding_bits
-            + model.head_params * form.head_bits
-            + model.expert_params * form.expert_bits
-            + model.linear_params * form.linear_bits
-            + model.other_params * form.other_bits
-        )
-        return round(bits / formats.BITS_PER_BYTE)
 
 
 def _error(held: int, work: Pass) -> int:

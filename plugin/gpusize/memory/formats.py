@@ -46,3 +46,15 @@ def cache_bits(catalog: Catalog, declared: str, number_bytes: int) -> float | No
         return float(number_bytes * BITS_PER_BYTE)
     row = find_format(catalog, declared)
     return None if row is None else row.kv_bits
+
+
+def model_bytes(architecture: Architecture, form: FormatFacts) -> int:
+    """Bytes of all weights of a model in a format."""
+    bits = (
+        architecture.embedding_params * form.embedding_bits
+        + architecture.head_params * form.head_bits
+        + architecture.expert_params * form.expert_bits
+        + architecture.linear_params * form.linear_bits
+        + architecture.other_params * form.other_bits
+    )
+    return round(bits / BITS_PER_BYTE)

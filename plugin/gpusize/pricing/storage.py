@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.checkpointing import KEPT
+from gpusize.rates import GP3_INCLUDED_MBPS, LUSTRE_PLAIN
+from gpusize.volumes import ROOM
 from gpusize_catalog.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gpusize.volumes import Disk
     from gpusize.workload import Storage
     from gpusize_catalog.store import Catalog
-
-IMAGE_GIB = 40
-"""Container image, CUDA libraries and system on the root volume: 20 to 30 GB, room to unpack."""
-WEIGHTS_ROOM = 1.1
-"""Weights on disk are allowed to be a tenth larger than in memory: tokenizer, metadata, blocks."""
-GP3_INCLUDED_MBPS = 125
-"""Throughput of a gp3 volume that costs nothing extra (AWS list price)."""
-KEPT_CHECKPOINTS = 2
-"""Checkpoints that are kept at once: the old one until the new one is whole."""
 
 FREE_EGRESS_GB = 100
 """GB per month that AWS lets out free of charge, over all regions of an account."""
@@ -39,9 +34,6 @@ S3_TIERS = (
     ("s3-standard-over-500tb", None),
 )
 """Price rows of S3 standard storage, and up to how many GiB each holds."""
-FSX_MBPS_PER_TIB = 125
-"""Throughput of a persistent SSD file system where none is declared: the least that is sold."""
-
 Tiers = tuple[tuple[str, float | None], ...]
 
 
@@ -79,26 +71,18 @@ class Shelf:
             self._usd[item] = None if row is None else row.usd
         return self._usd[item]
 
-    def volume_gib(self, weight_bytes: int) -> int:
-        """Root volume of one instance, GiB: as declared, else image plus weights that lie on it."""
-        if self.storage.root_volume_gib is not None:
-            return self.storage.root_volume_gib
-        on_root = self.storage.weights.value in ("root-volume", "hub")
-        weights = weight_bytes * WEIGHTS_ROOM / GIB if on_root else 0.0
-        return int(IMAGE_GIB + weights) + 1
-
-    def volume_monthly(self, gibibytes: int) -> Sum:
+    def volume_monthly(self, disk: Disk) -> Sum:
         """The root volume of one instance."""
         size = self.usd("ebs-gp3-storage")
         if size is None:
-            return Sum(None, (f"no gp3 price for {self.region}: the {gibibytes} GiB root volume",))
-        extra = (self.storage.root_volume_throughput_mbps or 0) - GP3_INCLUDED_MBPS
+            return Sum(None, (f"no gp3 price for {self.region}: the {disk.gib} GiB root volume",))
+        extra = disk.mbps - GP3_INCLUDED_MBPS
         if extra <= 0:
-            return Sum(gibibytes * size)
+            return Sum(disk.gib * size)
         speed = self.usd("ebs-gp3-throughput-over-125")
         if speed is None:
-            return Sum(gibibytes * size, (f"no price for gp3 throughput in {self.region}",))
-        return Sum(gibibytes * size + extra * speed)
+            return Sum(disk.gib * size, (f"no price for gp3 throughput in {self.region}",))
+        return Sum(disk.gib * size + extra * speed)
 
     def shared_monthly(self, stored: Stored, checkpoints: str) -> Sum:
         """What all instances share: the file system and the bucket.
@@ -112,7 +96,7 @@ class Shelf:
         if storage.fsx_gib is None:
             needed = "fsx" in (storage.weights.value, checkpoints)
             return Sum(0.0, ("the FSx file system: its size is not declared",) if needed else ())
-        speed = storage.fsx_mbps_per_tib or FSX_MBPS_PER_TIB
+        speed = storage.fsx_mbps_per_tib or LUSTRE_PLAIN
         size = self.usd(f"fsx-lustre-persistent2-ssd-{speed}")
         if size is None:
             what = f"{storage.fsx_gib} GiB at {speed} MB/s per TiB"
@@ -120,9 +104,9 @@ class Shelf:
         return Sum(storage.fsx_gib * size)
 
     def _bucket(self, stored: Stored, checkpoints: str) -> Sum:
-        kept = stored.weights * WEIGHTS_ROOM if self.storage.weights.value == "s3" else 0.0
+        kept = stored.weights * ROOM if self.storage.weights.value == "s3" else 0.0
         if checkpoints == "s3":
-            kept += stored.checkpoint * KEPT_CHECKPOINTS
+            kept += stored.checkpoint * KEPT
         missing = ("no EFS price: the checkpoints",) if checkpoints == "efs" else ()
         gibibytes = self.storage.dataset_gib + kept / GIB
         found = self._in_tiers(S3_TIERS, gibibytes)

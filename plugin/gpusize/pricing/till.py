@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpusize.placement import Placement
     from gpusize.resolving.demand import Demand
+    from gpusize.volumes import Disk
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
 
@@ -52,6 +53,8 @@ class Cost(NamedTuple):
     egress_monthly: float | None
     volume_gib: int
     """Root volume of one instance."""
+    volume_mbps: int
+    """Its throughput, MiB/s."""
     idle: float | None
     """USD of instances that are paid for without work: of a month, of bounded work of a run."""
     commitments: tuple[Commitment, ...]
@@ -120,18 +123,17 @@ class Till:
         self,
         placement: Placement,
         stored: Stored,
+        disk: Disk,
         price: Quote | None = None,
         *,
         hours: float | None = None,
-        root_bytes: int | None = None,
         purchase: Purchase | None = None,
     ) -> Cost:
         """Add up what the placement costs.
 
-        `price` is of one instance-hour, the region's own where it is left out; `hours` are of one
-        run, as declared where they are left out; `root_bytes` lie on the root volume beside the
-        system, the weights where they are left out; `purchase` is how it is bought, as declared
-        where it is left out.
+        `disk` is the root volume of one instance; `price` is of one instance-hour, the region's own
+        where it is left out; `hours` are of one run, as declared where they are left out;
+        `purchase` is how it is bought, as declared where it is left out.
         """
         demand = self.demand
         purchase = self.purchase if purchase is None else purchase
@@ -140,8 +142,7 @@ class Till:
         hours = hours or demand.run_hours
         paid = self._paid(terms, hours)
         machines = placement.nodes * demand.replicas
-        gibibytes = self._shelf.volume_gib(stored.weights if root_bytes is None else root_bytes)
-        volume = self._shelf.volume_monthly(gibibytes)
+        volume = self._shelf.volume_monthly(disk)
         volumes = None if volume.usd is None else volume.usd * machines
         shared = self._shelf.shared_monthly(stored, self._checkpoints)
         unknowns += [*volume.missing, *shared.missing, *self._egress.missing]
@@ -163,7 +164,8 @@ class Till:
             compute_monthly=paid.monthly,
             storage_monthly=None if volumes is None else volumes + (shared.usd or 0.0),
             egress_monthly=self._egress.usd,
-            volume_gib=gibibytes,
+            volume_gib=disk.gib,
+            volume_mbps=disk.mbps,
             idle=self._idle(terms, paid, hours),
             commitments=self._commitments(placement, paid, machines),
             unknowns=tuple(unknowns),

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.architecture import architecture_for
+from gpusize.checkpointing import WHOLE_SHARDS, trained_bytes
+from gpusize.memory import formats
 from gpusize.memory.fit import Sizing
 from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
@@ -14,11 +16,12 @@ from gpusize.memory.setup import Resolved
 from gpusize.memory.setup import resolve as resolve_setup
 from gpusize.placement import Layout, Placement, Shape
 from gpusize.pricing import Cost, Quote, Till
-from gpusize.pricing.storage import KEPT_CHECKPOINTS, Stored
+from gpusize.pricing.storage import Stored
 from gpusize.resolving.demand import Demand, demand_of
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of, unmodelled
 from gpusize.training_time import training_time
+from gpusize.volumes import Disk, disk_of
 from gpusize.wording import counted
 from gpusize.workload import Embedding, Generation, Inference, Training
 
@@ -50,8 +53,6 @@ class Hardware(NamedTuple):
     network: float | None
 
 
-WHOLE_SHARDS = frozenset({"zero-3", "fsdp"})
-"""Modes in which copies share the weights too."""
 PUBLISHED_BYTES = 2
 """Bytes of one published weight, 16 bits."""
 Silicon = tuple[Hardware, Layout]
@@ -302,7 +303,7 @@ class Study:
 class Candidate:
     """One workload on one placement."""
 
-    __slots__ = ("_cost", "_fit", "_hardware", "_timing", "placement", "study")
+    __slots__ = ("_cost", "_disk", "_fit", "_hardware", "_timing", "placement", "study")
 
     def __init__(
         self, study: Study, placement: Placement, hardware: Hardware | None = None
@@ -314,6 +315,7 @@ class Candidate:
         self._fit: Fit | None = None
         self._timing: Timing | None = None
         self._cost: Cost | None = None
+        self._disk: Disk | None = None
 
     @property
     def workload(self) -> Workload:
@@ -408,27 +410,27 @@ class Candidate:
         return max(loaded, self.architecture.total_params * PUBLISHED_BYTES)
 
     @property
-    def root_bytes(self) -> int:
-        """What lies on the root volume beside the system where weights do.
+    def published_bytes(self) -> int | None:
+        """The weights as they are published; None where their format is not known, and for
+        pipelines, whose parts differ."""
+        architecture = self.architecture
+        word = architecture.native_format
+        if architecture.pipeline is not None or not architecture.known or not word:
+            return None
+        form = formats.find_format(self.catalog, word)
+        return None if form is None else formats.model_bytes(architecture, form)
 
-        Checkpoints that stay there count too: what is trained, with its states, and as much again
-        to replace it.
-        """
-        checkpoints = getattr(self.workload, "checkpoints", None)
-        if checkpoints is None or checkpoints.location.value != "root-volume":
-            return self.weight_bytes
-        return self.weight_bytes + KEPT_CHECKPOINTS * self.checkpoint_bytes
+    @property
+    def disk(self) -> Disk:
+        """The root volume of one instance."""
+        if self._disk is None:
+            self._disk = disk_of(self)
+        return self._disk
 
     @property
     def checkpoint_bytes(self) -> int:
         """One checkpoint of a training run: weights that are trained, and states."""
-        if not self.demand.trains:
-            return 0
-        fit, layout = self.fit, self.placement.layout
-        ranks = layout.tp * layout.pp
-        shared = 1 if fit.sharding in ("none", "ddp") else layout.dp
-        weights = fit.term(Term.GRADIENTS) * (layout.dp if fit.sharding in WHOLE_SHARDS else 1)
-        return (weights + fit.term(Term.OPTIMIZER_STATES) * shared + fit.host * shared) * ranks
+        return trained_bytes(self.fit, self.placement.layout) if self.demand.trains else 0
 
     @property
     def run_hours(self) -> float | None:
@@ -448,9 +450,9 @@ class Candidate:
         return self.study.till.cost(
             self.placement,
             Stored(self.weight_bytes, self.checkpoint_bytes),
+            self.disk,
             price,
             hours=self.run_hours if self.demand.trains else None,
-            root_bytes=self.root_bytes,
             purchase=purchase,
         )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusize.checkpointing import checkpoint_of
 from gpusize.interruptions import survives_spot
+from gpusize.loading import loading_of
 from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
 from gpusize.resolving.zones import standard_zones
@@ -41,6 +43,8 @@ def plan_of(candidate: Candidate, ranked: Sequence[Trial]) -> Plan:
         fit=candidate.fit,
         timing=candidate.timing,
         reasons=tuple(_reasons(candidate, ranked)),
+        loading=loading_of(candidate),
+        checkpoint=checkpoint_of(candidate),
     )
 
 
