@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gpusize.explain_options import option_data, option_lines
 from gpusize.explain_storage import checkpoint_data, loading_data, storage_lines
 from gpusize.wording import counted, monthly, price
 from gpusize_catalog.units import GIB, gib, usd
@@ -42,6 +43,7 @@ def to_data(resolution: Resolution) -> dict[str, Any]:
         "catalogVersion": resolution.catalog_version,
         "catalogDigest": resolution.catalog_digest,
         "plan": plan_data(resolution.plan) if resolution.plan else None,
+        "purchaseOptions": [option_data(option) for option in resolution.options],
         "runnersUp": [plan_data(plan) for plan in resolution.runners_up],
         "remarks": [reason_data(reason) for reason in resolution.remarks],
         "rejections": [_rejection(rejection) for rejection in resolution.rejections],
@@ -212,6 +214,7 @@ def to_text(resolution: Resolution) -> str:
     """Return a page for a terminal: decision, why, memory, money, what is next, what is not."""
     name = resolution.workload_name or "workload"
     lines = list(_plan_lines(name, resolution))
+    lines += option_lines(resolution)
     lines += [f"  {in_words(reason)}" for reason in resolution.remarks]
     if resolution.runners_up:
         lines.append(f"  next best ({RANKED}):")

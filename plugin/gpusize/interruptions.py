@@ -1,12 +1,13 @@
-"""What interruptions cost a training run: work since the last checkpoint, and the checkpoints.
+"""What interruptions cost a run: work since the last checkpoint, checkpoints, and restarts.
 
-Young, 1974: a checkpoint every sqrt(2 x time between interruptions x time to write one) loses
-least.
+Young, 1974 (doi 10.1145/361147.361115): a checkpoint every sqrt(2 x time between interruptions x
+time to write one) loses least. Daly, 2006 (doi 10.1016/j.future.2004.11.016): the time that a run
+takes with interruptions that come at random.
 """
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import exp, expm1, inf, sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 HOURS_PER_DAY = 24
 MINUTES = 60
+SECONDS = 3600
+LARGEST_EXPONENT = 700.0
+"""Above it `exp` overflows: the run never ends."""
 SHORT_RUN_HOURS = 1.0
 """A run that may as well begin again."""
 
@@ -61,3 +65,28 @@ def survives_spot(demand: Demand, settings: ResolveSettings, instance_type: str)
         return False
     lost = lost_share(minutes, hours_between(settings, instance_type))
     return lost <= settings.max_checkpoint_loss
+
+
+def expected_hours(
+    hours: float,
+    between: float,
+    *,
+    restart: float,
+    interval: float | None = None,
+    write: float = 0.0,
+) -> float:
+    """Hours that a run of so many hours takes with interruptions (Daly, exponential intervals).
+
+    All are hours. `interval` is the work between two checkpoints and `write` the time of one;
+    without an interval the run begins again each time, and one of 0 loses no work, only restarts.
+    Waiting for new capacity is not in it: nobody knows it, and it is not billed.
+    """
+    if between == inf:
+        return hours if not interval else hours + hours / interval * write
+    if interval == 0:
+        return hours * exp(min(restart / between, LARGEST_EXPONENT))
+    step = hours if interval is None else min(interval, hours)
+    exponents = restart / between, (step + (0.0 if interval is None else write)) / between
+    if sum(exponents) > LARGEST_EXPONENT:
+        return inf
+    return between * exp(exponents[0]) * expm1(exponents[1]) * hours / step

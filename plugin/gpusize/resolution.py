@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpusize.memory.result import Assumption, Fit
     from gpusize.placement import Layout
     from gpusize.pricing import Cost
+    from gpusize.pricing.options import Option
     from gpusize.resolving.candidate import Candidate
     from gpusize.timing import Timing
     from gpusize.workload import Market, Workload
@@ -86,6 +87,7 @@ class Parts(NamedTuple):
     runners_up: Callable[[], tuple[Plan, ...]]
     rejections: Callable[[], tuple[Rejection, ...]]
     would_fit: Callable[[], tuple[str, ...]]
+    options: Callable[[], tuple[Option, ...]]
 
 
 class Resolution:
@@ -126,6 +128,11 @@ class Resolution:
     def runners_up(self) -> tuple[Plan, ...]:
         """The next best plans, each on other GPUs or another number of them."""
         return self._parts.runners_up()
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """The ways to buy the plan, the chosen one among them; none where there is no plan."""
+        return self._parts.options()
 
     @cached_property
     def rejections(self) -> tuple[Rejection, ...]:

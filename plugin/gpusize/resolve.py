@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.constraints.reason import Number
     from gpusize.memory.result import Assumption
+    from gpusize.pricing.options import Option
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
 
@@ -95,6 +96,7 @@ def decide(study: Study, name: str = "") -> Resolution:
             partial(_runners_up, sweep, accepted),
             partial(_rejections, sweep, accepted),
             partial(_would_fit, sweep, plan),
+            partial(_options, accepted),
         ),
     )
 
@@ -364,6 +366,14 @@ def _share(candidate: Candidate) -> str:
 def _pace(candidate: Candidate) -> str:
     seconds = candidate.timing.token_seconds
     return "an unknown pace" if seconds is None else f"{seconds * 1e3:.0f} ms per token"
+
+
+def _options(chosen: Candidate | None) -> tuple[Option, ...]:
+    if chosen is None:
+        return ()
+    from gpusize.resolving.options import options_of
+
+    return options_of(chosen)
 
 
 def _would_fit(sweep: Sweep, plan: Plan | None) -> tuple[str, ...]:

@@ -25,6 +25,9 @@ class ResolveSettings(NamedTuple):
     """More of a run than this lost to interruptions and checkpoints is a poor interval."""
     spot_reclaims_per_day: float = 1.0
     """Interruptions of a spot instance in a day, assumed: AWS publishes no rate by type."""
+    spot_reclaims_spread: float = 4.0
+    """Factor by which the assumed rate may be wrong, either way: what the Spot Instance Advisor
+    prints are shares of instances in a month, in five bands, and no rate follows from them."""
     restart_minutes: float = 15.0
     """Minutes from a launch to useful work, assumed: boot, image, weights or last checkpoint."""
     low_duty: float = 0.30

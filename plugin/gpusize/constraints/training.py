@@ -129,7 +129,7 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
     demand = candidate.demand
     if not demand.trains or candidate.placement.market.value != "spot" or demand.saves_progress:
         return
-    hours = _hours(candidate)
+    hours = candidate.run_hours
     if hours is not None and hours <= SHORT_RUN_HOURS:
         return
     long = "a run of unknown length" if hours is None else f"a run of {hours:.3g} h"
@@ -171,10 +171,6 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
         f"intervalMinutes of at most {fewest:.0f}{best}",
         {"lostPercent": round(lost * PERCENT, 1), "longestIntervalMinutes": round(fewest)},
     )
-
-
-def _hours(candidate: Candidate) -> float | None:
-    return candidate.timing.hours_to_end or candidate.demand.run_hours
 
 
 def _fails(candidate: Candidate) -> bool:

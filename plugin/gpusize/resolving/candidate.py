@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpusize.pricing.purchase import Purchase
     from gpusize.resolving.smaller import Smaller
     from gpusize.speed import Speed
-    from gpusize.workload import Workload
+    from gpusize.workload import Market, Workload
     from gpusize_catalog.facts import Gpu, InstanceType, Region
     from gpusize_catalog.store import Catalog
 
@@ -379,6 +379,12 @@ class Candidate:
         """The same workload on the same hosts in another layout."""
         return Candidate(self.study, self.placement.laid_out(layout), self.hardware)
 
+    def bought(self, market: Market) -> Candidate:
+        """The same workload on the same hosts, bought in another market."""
+        if market is self.placement.market:
+            return self
+        return Candidate(self.study, self.placement._replace(market=market), self.hardware)
+
     @property
     def fit(self) -> Fit:
         """Memory against the budget."""
@@ -445,14 +451,21 @@ class Candidate:
             self._cost = self.bill()
         return self._cost
 
-    def bill(self, price: Quote | None = None, purchase: Purchase | None = None) -> Cost:
-        """Money at another price of an instance-hour, or bought in another way than declared."""
+    def bill(
+        self,
+        price: Quote | None = None,
+        purchase: Purchase | None = None,
+        hours: float | None = None,
+    ) -> Cost:
+        """Money at another price of an instance-hour, bought in another way than declared, or for
+        a run of other length.
+        """
         return self.study.till.cost(
             self.placement,
             Stored(self.weight_bytes, self.checkpoint_bytes),
             self.disk,
             price,
-            hours=self.run_hours if self.demand.trains else None,
+            hours=hours or (self.run_hours if self.demand.trains else None),
             purchase=purchase,
         )
 
