@@ -221,6 +221,7 @@ class DeclarationArgs(TypedDict, total=False):
     nodes_per_replica: int
     market: Literal["on-demand", "spot", "capacity-block"]
     capacity_reservation: str
+    image_architecture: Literal["x86_64", "arm64"]
     interruption_tolerance: Literal["none", "checkpointed", "restartable"]
     capacity_block: float | CapacityBlockArgs
     reserve: ReserveArgs

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints import (
     billing,
+    host,
     interconnect,
     memory,
+    neighbors,
     offering,
     parallelism,
     precision,
@@ -31,9 +33,10 @@ Constraint = Callable[["Candidate"], Iterator[Reason]]
 DECLARATION: dict[str, Constraint] = {
     "context-beyond-model-limit": memory.context_beyond_model_limit,
     "checkpoint-precision-mismatch": precision.checkpoint_precision_mismatch,
+    "recurrent-state-exceeds-vram": memory.recurrent_state_exceeds_vram,
     "always-on-for-bursty": billing.always_on_for_bursty,
 }
-"""Judge what was declared: no placement changes them, so none is rejected for them."""
+"""Judge what was declared: the cure is in the declaration, so no placement is rejected for them."""
 
 OFFER: dict[str, Constraint] = {
     "unknown-instance-type": offering.unknown_instance_type,
@@ -43,7 +46,6 @@ OFFER: dict[str, Constraint] = {
     "on-demand-not-sold": offering.on_demand_not_sold,
     "market-not-sold": offering.market_not_sold,
     "architecture-mismatch": offering.architecture_mismatch,
-    "host-memory-too-small": offering.host_memory_too_small,
 }
 """Depend on the instance type, the region and the market."""
 
@@ -86,6 +88,7 @@ LAYOUT: dict[str, Constraint] = {
     "training-activations-exceed-vram": training.training_activations_exceed_vram,
     "lora-base-exceeds-vram": training.lora_base_exceeds_vram,
     "pipeline-exceeds-vram": memory.pipeline_exceeds_vram,
+    "multi-model-oversubscribed": neighbors.multi_model_oversubscribed,
     "no-memory-headroom": memory.no_memory_headroom,
     "concurrency-exceeds-kv": memory.concurrency_exceeds_kv,
     "context-bound-concurrency": memory.context_bound_concurrency,
@@ -103,7 +106,8 @@ LAYOUT: dict[str, Constraint] = {
 SILICON: dict[str, Constraint] = {**DEVICE, **LAYOUT}
 
 MONEY: dict[str, Constraint] = {
-    "offload-exceeds-host": training.offload_exceeds_host,
+    "offload-exceeds-host": host.offload_exceeds_host,
+    "host-memory-too-small": host.host_memory_too_small,
     "price-unknown": billing.price_unknown,
     "hourly-budget-exceeded": billing.hourly_budget_exceeded,
     "monthly-budget-exceeded": billing.monthly_budget_exceeded,

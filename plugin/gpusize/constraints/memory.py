@@ -9,7 +9,8 @@ from gpusize.constraints.figures import in_gib, of_budget
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.memory.result import Term, Verdict
 from gpusize.memory.verdict import HEADROOM_BYTES, headroom
-from gpusize_catalog.units import gib
+from gpusize.resolving.demand import inference
+from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -160,6 +161,43 @@ def context_bound_concurrency(candidate: Candidate) -> Iterator[Reason]:
         "declare promptTokens and outputTokens",
         {"sequences": held, "concurrency": demand.concurrency, "tokens": demand.context_length},
     )
+
+
+def recurrent_state_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
+    """The engine may run more sequences at once than its pool has blocks for their state.
+
+    A setting of the engine and no placement is the cure: the default is far above what most work
+    needs, so a larger GPU would be paid for nothing.
+    """
+    fit, demand = candidate.fit, candidate.demand
+    if not fit.state_block or fit.kv_pool is None or fit.verdict is Verdict.DOES_NOT_FIT:
+        return
+    if fit.running <= (fit.kv_pool + fit.band) // fit.state_block:
+        return
+    blocks = max(0, fit.kv_pool - fit.band) // fit.state_block
+    wanted = -(-demand.concurrency // candidate.placement.layout.dp)
+    declared = inference(candidate.workload).engine.max_sequences is not None
+    whose = "maxSequences" if declared else "the engine's default"
+    yield Reason(
+        "recurrent-state-exceeds-vram",
+        Weight.ERROR,
+        f"{candidate} has blocks for the recurrent state of about"
+        f" {max(0, fit.kv_pool) // fit.state_block} sequences,"
+        f" {whose} is {fit.running}: {candidate.study.engine} refuses to start",
+        f"engine: {{maxSequences: {_round(blocks, wanted)}}}" if blocks else "",
+        {
+            "sequences": fit.running,
+            "blocks": max(0, fit.kv_pool) // fit.state_block,
+            "blockMib": round(fit.state_block / MIB, 2),
+            **of_budget(candidate),
+        },
+    )
+
+
+def _round(blocks: int, wanted: int) -> int:
+    """The largest power of two that the blocks hold; what is wanted, where that is more."""
+    power = 1 << (blocks.bit_length() - 1)
+    return wanted if power < wanted <= blocks else power
 
 
 def context_beyond_model_limit(candidate: Candidate) -> Iterator[Reason]:

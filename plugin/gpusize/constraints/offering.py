@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.resolving.zones import is_local_zone, is_zone_id
 from gpusize_catalog.facts import Coverage, Status
-from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -129,30 +128,20 @@ def market_not_sold(candidate: Candidate) -> Iterator[Reason]:
 
 
 def architecture_mismatch(candidate: Candidate) -> Iterator[Reason]:
-    """An arm64 host that nobody asked for: usual images do not start there."""
-    instance = candidate.instance
-    if instance.arch in ("", USUAL_ARCHITECTURE) or candidate.workload.instance_type is not None:
+    """The image is built for another processor, as declared, or as is usual.
+
+    Where none is declared a pinned type is taken to suit its image, and gpusize chooses no arm64.
+    """
+    instance, declared = candidate.instance, candidate.workload.image_architecture
+    built_for = USUAL_ARCHITECTURE if declared is None else declared.value
+    if instance.arch in ("", built_for):
+        return
+    if declared is None and candidate.workload.instance_type is not None:
         return
     yield Reason(
         "architecture-mismatch",
-        Weight.WARN,
-        f"{instance.id} is {instance.arch}: images for {USUAL_ARCHITECTURE} do not start there",
-        f"pin instanceType: {instance.id} where the image is built for it",
-        {"instanceType": instance.id, "architecture": instance.arch},
-    )
-
-
-def host_memory_too_small(candidate: Candidate) -> Iterator[Reason]:
-    """Too little host memory to load weights, on a type that nobody asked for."""
-    instance, floor = candidate.instance, candidate.settings.min_host_gib * GIB
-    if instance.memory_bytes is None or instance.memory_bytes >= floor:
-        return
-    if candidate.workload.instance_type is not None:
-        return
-    yield Reason(
-        "host-memory-too-small",
-        Weight.WARN,
-        f"{instance.id} has {gib(instance.memory_bytes)} of host memory, {gib(floor)} is the least"
-        " for system, engine and loading",
-        numbers={"instanceType": instance.id},
+        Weight.ERROR,
+        f"{instance.id} is {instance.arch}: images for {built_for} do not start there",
+        f"imageArchitecture: {instance.arch} where the image is built for it",
+        {"instanceType": instance.id, "architecture": instance.arch, "image": built_for},
     )

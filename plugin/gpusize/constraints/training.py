@@ -80,25 +80,6 @@ def lora_base_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
     )
 
 
-def offload_exceeds_host(candidate: Candidate) -> Iterator[Reason]:
-    """What the ranks of a node offload is larger than the memory of the host."""
-    instance, fit = candidate.instance, candidate.fit
-    if not fit.host or instance.memory_bytes is None:
-        return
-    placement = candidate.placement
-    ranks = -(-placement.layout.gpus // placement.nodes)
-    if fit.host * ranks <= instance.memory_bytes:
-        return
-    yield Reason(
-        "offload-exceeds-host",
-        Weight.ERROR,
-        f"{ranks} ranks offload {gib(fit.host * ranks)}, {instance.id} has"
-        f" {gib(instance.memory_bytes)} of host memory",
-        "a larger size of the same GPU, or more nodes",
-        {"hostGib": in_gib(fit.host * ranks), "instanceType": instance.id},
-    )
-
-
 def nvlink_required(candidate: Candidate) -> Iterator[Reason]:
     """Gradients and weights move for too much of a step over a link without NVLink."""
     timing = candidate.timing

@@ -25,6 +25,7 @@ from gpusize.declared.words import (
     Modality,
     Positive,
     PositiveFloat,
+    Processor,
     Switch,
     Text,
 )
@@ -67,6 +68,12 @@ class Workload(Group):
     )
     capacity_reservation: Text | None = Field(
         None, description="Id of the capacity reservation or block to launch into."
+    )
+    image_architecture: Processor | None = Field(
+        None,
+        description="Processor that the image is built for; where it is left out, x86_64 is taken, "
+        "and a pinned instance type to suit its image.",
+        examples=["arm64"],
     )
     interruption_tolerance: InterruptionTolerance | None = Field(
         None, description="What an interruption costs; follows from the kind where it is left out."

@@ -47,6 +47,13 @@ class Modality(str, Enum):
     EMBEDDING = "embedding"
 
 
+class Processor(str, Enum):
+    """Instruction set of a host, in AWS's words."""
+
+    X86_64 = "x86_64"
+    ARM64 = "arm64"
+
+
 class Market(str, Enum):
     """How capacity is bought, in AWS's words."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpusize.memory.neighbors import held
 from gpusize.memory.result import Assumption, Fit, Verdict, unknown
 from gpusize.memory.runtime import Device
 from gpusize.memory.serving import Serving
@@ -87,7 +88,7 @@ def fit(
 class Sizing:
     """One workload, sized for many placements; each kind of device and layout is sized once."""
 
-    __slots__ = ("_fits", "context_length", "kind", "sizer")
+    __slots__ = ("_fits", "context_length", "kind", "neighbors", "sizer")
 
     def __init__(self, workload: Workload, architecture: Architecture, catalog: Catalog) -> None:
         """Choose the sizer of the kind of work."""
@@ -96,6 +97,8 @@ class Sizing:
         self.context_length: int = getattr(workload, "context_length", length)
         sizer = BY_MODALITY.get(workload.modality.value) or SIZERS.get(self.kind)
         self.sizer: Sizer | None = sizer(workload, architecture, catalog) if sizer else None
+        # An engine takes its share of a GPU's memory by rules of its own, neighbors or not.
+        self.neighbors = () if isinstance(self.sizer, Serving) else workload.neighbors
         self._fits: dict[tuple[object, ...], Fit] = {}
 
     def fit(self, placement: Placement) -> Fit:
@@ -116,6 +119,8 @@ class Sizing:
             elif sizer.problems:
                 found = self._unknown(*sizer.problems)
             else:
+                if self.neighbors:
+                    usable = max(1, usable - held(self.neighbors, usable))
                 device = Device(usable, gpu.compute_capability, nvlink)
                 found = sizer.measure(device, placement.layout)
                 if found.verdict is Verdict.UNKNOWN:

@@ -105,6 +105,11 @@ class Fit(NamedTuple):
     """Bytes of host memory that the rank offloads to."""
     output: Output | None = None
     """Of work that has no sequences."""
+    running: int = 0
+    """Sequences that one step of the engine runs at most."""
+    state_block: int = 0
+    """Bytes of the block that the state of one running sequence takes, where the engine refuses to
+    start without one for each; else 0."""
 
     @property
     def margin(self) -> int | None:

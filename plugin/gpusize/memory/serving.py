@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory import kernels, kv_cache, runtime, setup, verdict, weights
+from gpusize.memory import kernels, kv_cache, neighbors, runtime, setup, verdict, weights
 from gpusize.memory.result import Assumption, Fit, Term, unknown
 from gpusize.memory.runtime import Batch, Device, Parts, Step
 from gpusize_catalog.units import GIB, MIB, gib
@@ -193,9 +193,11 @@ class Serving:
         context = self.workload.context_length
         rank = self._rank(known, device, layout, batch, split)
         parts, cache, kept = rank.parts, rank.cache, rank.kept
-        declared = self.workload.engine.memory_fraction
-        fraction = declared or runtime.default_fraction(engine, device, batch, layout.gpus)
-        budget = runtime.BUDGETS[engine.budget_of](device.usable, fraction or 1.0, parts)
+        fraction = self._fraction(engine, device, batch, layout)
+        free = device.usable
+        if self.workload.neighbors and not neighbors.is_share_of_all(engine):
+            free = max(0, free - neighbors.held(self.workload.neighbors, free))
+        budget = runtime.BUDGETS[engine.budget_of](free, fraction or 1.0, parts)
         pool = budget.limit - rank.taken
         judged, reasons = verdict.judge(
             engine,
@@ -219,7 +221,29 @@ class Serving:
             layout.dp,
             self._echo(known, batch, fraction),
             self.constants,
+            running=batch.sequences,
+            state_block=cache.unit if self._checks_state(engine, cache) else 0,
         )
+
+    def _fraction(
+        self, engine: EngineFacts, device: Device, batch: Batch, layout: Layout
+    ) -> float | None:
+        """The memory fraction: declared, else the engine's own, or what the neighbors leave."""
+        declared = self.workload.engine.memory_fraction
+        if declared is not None:
+            return declared
+        own = runtime.default_fraction(engine, device, batch, layout.gpus)
+        around = self.workload.neighbors
+        if own is None or not around or not neighbors.is_share_of_all(engine):
+            return own
+        theirs = neighbors.held(around, device.usable)
+        outside = round(engine.context_mib * MIB)
+        return min(own, neighbors.fraction_left(device.usable, theirs, outside))
+
+    def _checks_state(self, engine: EngineFacts, cache: KvCache) -> bool:
+        """Whether the engine asks for a block of state for each sequence: to capture graphs."""
+        checks = engine.state_blocks and not self.workload.engine.eager
+        return bool(checks and cache.state_bytes)
 
     def _rank(
         self, known: setup.Setup, device: Device, layout: Layout, batch: Batch, split: Split
@@ -309,7 +333,10 @@ class Serving:
         why = f"not declared: the default of {known.engine.engine} {known.version}"
         taken = []
         if declared.memory_fraction is None and fraction is not None:
-            taken.append(Assumption("engine.memoryFraction", f"{fraction:.3g}", why))
+            given = why
+            if self.workload.neighbors and fraction != known.engine.memory_fraction:
+                given = "not declared: what the neighbors leave"
+            taken.append(Assumption("engine.memoryFraction", f"{fraction:.3g}", given))
         if declared.max_batched_tokens is None:
             taken.append(Assumption("engine.maxBatchedTokens", str(batch.tokens), why))
         if declared.max_sequences is None:

@@ -128,6 +128,19 @@ def pipeline_exceeds_vram(case: Case) -> Iterator[Remark]:
     return wrapped(case, "pipeline-exceeds-vram")
 
 
+@rule("GPU117", "offload-exceeds-host", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE)
+def offload_exceeds_host(case: Case) -> Iterator[Remark]:
+    """What the GPUs of a node offload is larger than the memory of the host.
+
+    Why: each rank offloads its own part, and eight ranks share one host. The process is killed
+        while it loads, or at the first step of the optimizer.
+    Fix: take the placement that the finding names, more nodes, or offload less.
+    Sources: https://www.deepspeed.ai/tutorials/zero-offload/,
+        https://huggingface.co/docs/diffusers/optimization/memory
+    """
+    return wrapped(case, "offload-exceeds-host", "instance_type", "nodes_per_replica")
+
+
 @rule("GPU103", "concurrency-exceeds-kv", Severity.WARN, since="0.1")
 def concurrency_exceeds_kv(case: Case) -> Iterator[Remark]:
     """The KV cache holds fewer sequences at once than `concurrency` says.
@@ -167,6 +180,30 @@ def context_beyond_model_limit(case: Case) -> Iterator[Remark]:
     Sources: https://docs.vllm.ai/en/latest/configuration/engine_args/
     """
     return plain(case, "context-beyond-model-limit")
+
+
+@rule(
+    "GPU107",
+    "recurrent-state-exceeds-vram",
+    Severity.ERROR,
+    since="0.1",
+    waivable=Waivable.EVIDENCE,
+)
+def recurrent_state_exceeds_vram(case: Case) -> Iterator[Remark]:
+    """The engine may run more sequences at once than there are blocks for their recurrent state.
+
+    Why: layers with recurrent state (Mamba, gated delta networks) keep one block for each running
+        sequence. vLLM compares its `max_num_seqs`, 256 or 1024 by default, with the blocks of the
+        pool once everything is loaded, and refuses to start.
+    Fix: set `engine.maxSequences` to the number in the finding, and start the engine with it.
+    Limits: since vLLM 0.20; other engines lower the number by themselves, and without CUDA graphs
+        (`engine.eager`) vLLM starts too. No placement is rejected for it, for a setting is the
+        cure. Blocks were 617 computed against 630 to 652 logged.
+    Sources: https://github.com/vllm-project/vllm/issues/49064,
+        https://github.com/vllm-project/vllm/pull/55148,
+        https://github.com/vllm-project/recipes/pull/831
+    """
+    return plain(case, "recurrent-state-exceeds-vram", "a smaller weights format or a larger GPU")
 
 
 @rule(
@@ -218,6 +255,43 @@ def lora_base_exceeds_vram(case: Case) -> Iterator[Remark]:
     Sources: https://arxiv.org/abs/2305.14314 (QLoRA)
     """
     return wrapped(case, "lora-base-exceeds-vram")
+
+
+@rule("GPU111", "host-memory-too-small", Severity.WARN, since="0.1", parameters=("minHostGib",))
+def host_memory_too_small(case: Case) -> Iterator[Remark]:
+    """The host has too little memory for what passes through it or waits there.
+
+    Why: weights pass through host memory while they load, and what is offloaded stays in it:
+        weights (`engine.cpuOffloadGib`), components of a pipeline, states of an optimizer. A host
+        that runs out kills the process, and the GPU's memory is not looked at.
+    Fix: take the size of the same GPU with more host memory that the finding names, or offload
+        less.
+    Limits: loading counts one shard of weights, and a whole copy where one rank of a sharded run
+        reads for all; a KV cache in host memory is not declared and not counted. Silent where
+        GPU117 fires.
+    Sources: https://huggingface.co/docs/accelerate/usage_guides/fsdp,
+        https://github.com/hiyouga/LlamaFactory/issues/8726,
+        https://github.com/Roblox/FAI-RL/issues/66
+    """
+    return wrapped(case, "host-memory-too-small", "instance_type", "nodes_per_replica")
+
+
+@rule(
+    "GPU112", "multi-model-oversubscribed", Severity.ERROR, since="0.1", waivable=Waivable.EVIDENCE
+)
+def multi_model_oversubscribed(case: Case) -> Iterator[Remark]:
+    """The neighbors on a GPU and the workload's own process take more than it has.
+
+    Why: memory fractions add up. vLLM takes its share of all memory and refuses to start where less
+        is free; other processes run out of memory when the last of them loads.
+    Fix: set `engine.memoryFraction` to the number in the finding, or take the placement that it
+        names.
+    Limits: a fraction that is not declared is taken to be what the neighbors leave, and is told
+        among the assumptions: start the engine with it.
+    Sources: https://github.com/vllm-project/vllm/issues/20305,
+        https://github.com/vllm-project/vllm/issues/14376
+    """
+    return wrapped(case, "multi-model-oversubscribed", "instance_type", "nodes_per_replica")
 
 
 @rule("GPU113", "estimate-not-supported", Severity.ADVICE, since="0.1", waivable=Waivable.NO)

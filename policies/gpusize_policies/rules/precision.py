@@ -131,6 +131,21 @@ def cuda_required(case: Case) -> Iterator[Remark]:
     return wrapped(case, "cuda-required", *OTHER_TYPE)
 
 
+@rule("GPU209", "architecture-mismatch", Severity.ERROR, since="0.1")
+def architecture_mismatch(case: Case) -> Iterator[Remark]:
+    """The image is built for another processor than the host has.
+
+    Why: G5g and the Grace Blackwell types have arm64 hosts. An x86_64 image does not boot there,
+        and an arm64 image boots nowhere else.
+    Fix: take the placement that the finding names, or build the image for the processor and declare
+        `imageArchitecture`.
+    Limits: needs `imageArchitecture`; without it a pinned type is taken to suit its image, and
+        gpusize chooses no arm64 type. Whether an engine is built for arm64 is not in the catalog.
+    Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html
+    """
+    return wrapped(case, "architecture-mismatch", *OTHER_TYPE)
+
+
 @rule("GPU210", "compute-capability-below-engine", Severity.ERROR, since="0.1")
 def compute_capability_below_engine(case: Case) -> Iterator[Remark]:
     """The GPU is older than what the engine is built for.

@@ -223,7 +223,9 @@ def test_kinds_without_a_sizing_are_unknown(catalog, place):
     from gpusize.memory.fit import Sizing
 
     training = SimpleNamespace(
-        kind=SimpleNamespace(value="post-training"), modality=SimpleNamespace(value="text")
+        kind=SimpleNamespace(value="post-training"),
+        modality=SimpleNamespace(value="text"),
+        neighbors=(),
     )
     fit = Sizing(training, architecture_of(LLAMA_8B, catalog), catalog).fit(place("g6e.xlarge"))
     assert fit.verdict is Verdict.UNKNOWN

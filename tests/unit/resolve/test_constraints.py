@@ -364,6 +364,14 @@ def test_arm_hosts_are_not_chosen_but_may_be_pinned(placed: Any) -> None:
     assert said(pinned, "architecture-mismatch") == []
 
 
+def test_images_are_held_to_the_processor(placed: Any) -> None:
+    fields = {"instanceType": "g5g.2xlarge", "imageArchitecture": "x86_64"}
+    assert only(placed("g5g.2xlarge", **fields), "architecture-mismatch").weight is Weight.ERROR
+    assert said(placed("g5g.2xlarge", imageArchitecture="arm64"), "architecture-mismatch") == []
+    reason = only(placed("g6.xlarge", imageArchitecture="arm64"), "architecture-mismatch")
+    assert "images for arm64" in reason.text
+
+
 def test_budgets_bind_and_unknown_is_not_within(placed: Any) -> None:
     assert said(placed("g6.xlarge", budget={"perHour": 0.5}), "hourly-budget-exceeded")
     assert said(placed("g6.xlarge", budget={"perHour": 1}), "hourly-budget-exceeded") == []

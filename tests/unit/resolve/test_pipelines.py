@@ -57,8 +57,8 @@ def test_a_node_that_one_copy_leaves_idle_is_told() -> None:
 
 
 def test_what_would_fit_is_tried() -> None:
-    told = decided(VIDEO, instanceType="g5.xlarge").would_fit
-    assert any(text.startswith("pipeline offload model: g5.xlarge") for text in told)
+    told = decided(VIDEO, instanceType="g5.4xlarge").would_fit
+    assert any(text.startswith("pipeline offload model: g5.4xlarge") for text in told)
     told = decided(IMAGE, instanceType="g6.xlarge").would_fit
     assert any(text.startswith("weightsFormat and textEncoderFormat nf4") for text in told)
     assert not any(text.startswith("contextLength") for text in told)

@@ -7,6 +7,7 @@ import datetime
 import pytest
 
 from gpusize.architecture import architecture_of
+from gpusize.constraints import host
 from gpusize.constraints import training as constraints
 from gpusize.explain import plan_data, to_text
 from gpusize.interruptions import best_interval, hours_between, longest_interval, lost_share
@@ -139,10 +140,11 @@ def test_what_is_offloaded_must_fit_the_host(decided):
     run = {"method": "full", "sharding": {"mode": "zero-3", "offload": "all"}}
     small = decided(instanceType="g6.xlarge", **run)
     assert small.plan is None
-    (reason,) = constraints.offload_exceeds_host(small.candidate)
-    assert "host memory" in reason.text
+    (reason,) = host.offload_exceeds_host(small.candidate)
+    assert "the host has 16.0 GiB" in reason.text
+    assert list(host.host_memory_too_small(small.candidate)) == []
     large = decided(instanceType="g6.16xlarge", **run)
-    assert list(constraints.offload_exceeds_host(large.candidate)) == []
+    assert list(host.offload_exceeds_host(large.candidate)) == []
 
 
 def test_the_largest_micro_batch_is_named(decided):

@@ -11,6 +11,7 @@ from gpusize.memory.diffusion.job import job_of
 from gpusize.memory.result import Assumption, Fit, Output, Term
 from gpusize.memory.verdict import headroom
 from gpusize.pipeline import unknown_facts
+from gpusize.workload import PipelineOffload
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -106,8 +107,16 @@ class Diffusion:
             layout.dp,
             tuple(assumptions),
             self.constants,
+            host=self._waiting(job),
             output=self._output(job, stage, device.usable),
         )
+
+    def _waiting(self, job: Job) -> int:
+        """Bytes of the components that wait in host memory for their turn."""
+        if job.offload is PipelineOffload.NONE:
+            return 0
+        held = weights.weights_of(self.pipeline, job, self.form, self.encoder)
+        return held.total - held.fixed
 
     def _falls_back(self, device: Device) -> bool:
         """Whether a GPU without bf16 computes in fp16, nothing else being declared."""
