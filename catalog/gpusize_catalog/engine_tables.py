@@ -40,3 +40,10 @@ SPEEDS = Table(
     columns_of(facts.SpeedFacts),
     references={"engine": ("engines",)},
 )
+
+DIFFUSION_TRAINERS = Table(
+    "diffusion_trainers",
+    facts.DiffusionTrainerFacts,
+    ("trainer",),
+    columns_of(facts.DiffusionTrainerFacts),
+)

@@ -625,3 +625,26 @@ class TrainerFacts(NamedTuple):
     uncertainty: float
     """Relative error of everything but weights and optimizer states, one side."""
     source: str
+
+
+class DiffusionTrainerFacts(NamedTuple):
+    """Memory constants of one trainer of diffusion pipelines; recipes as of `TrainerFacts`."""
+
+    trainer: str
+    plain_recipe: str
+    """Recipe without sharding, and with copies alone (DDP)."""
+    zero_recipe: str
+    """Recipe with ZeRO."""
+    fsdp_recipe: str
+    """Recipe with FSDP."""
+    adapter_bytes: int
+    """Bytes of one adapter weight."""
+    step_copy: bool
+    """Whether the optimizer's step makes a copy of one moment for all parameters at once."""
+    slack: float
+    """Part by which what the allocator reserves is above what is in use."""
+    context_mib: float
+    """CUDA context and libraries."""
+    nccl_mib: float
+    """Buffers of collectives, with several GPUs."""
+    source: str

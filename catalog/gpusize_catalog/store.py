@@ -12,6 +12,7 @@ from gpusize_catalog import tables as t
 from gpusize_catalog.facts import (
     BillingTerms,
     DiffusionComponent,
+    DiffusionTrainerFacts,
     EngineFacts,
     FormatFacts,
     Gpu,
@@ -299,6 +300,15 @@ class Catalog:
     def trainers(self, name: str) -> tuple[TrainerFacts, ...]:
         """Return a trainer's constants by version range; empty when unknown."""
         return self._group(e.TRAINERS, name)
+
+    def diffusion_trainer_names(self) -> tuple[str, ...]:
+        """Return the names of known trainers of diffusion pipelines."""
+        return tuple(self._lines(e.DIFFUSION_TRAINERS))
+
+    def diffusion_trainer(self, name: str) -> DiffusionTrainerFacts | None:
+        """Return the constants of a trainer of diffusion pipelines, or None."""
+        rows: tuple[DiffusionTrainerFacts, ...] = self._group(e.DIFFUSION_TRAINERS, name)
+        return rows[0] if rows else None
 
     def kernels(self, format_id: str, engine: str) -> tuple[KernelSupport, ...]:
         """Return what is known of a format on an engine; empty: nothing."""

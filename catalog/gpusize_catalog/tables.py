@@ -13,7 +13,14 @@ from typing import Any
 
 from gpusize_catalog import columns as c
 from gpusize_catalog import facts
-from gpusize_catalog.engine_tables import ENGINES, FORMATS, KERNELS, SPEEDS, TRAINERS
+from gpusize_catalog.engine_tables import (
+    DIFFUSION_TRAINERS,
+    ENGINES,
+    FORMATS,
+    KERNELS,
+    SPEEDS,
+    TRAINERS,
+)
 from gpusize_catalog.table import Table, columns_of
 
 GPUS = Table(
@@ -226,5 +233,6 @@ TABLES: dict[str, Table[Any]] = {
         SPEEDS,
         FORMATS,
         TRAINERS,
+        DIFFUSION_TRAINERS,
     )
 }

@@ -247,8 +247,6 @@ class DeclarationArgs(TypedDict, total=False):
     auto_stop: AutoStopArgs
     runs_per_month: float
     checkpoints: CheckpointsArgs
-    trainer: str | TrainerArgs
-    sequence_length: int
     micro_batch: int
     global_batch: int
     optimizer: Literal["adamw", "adamw-8bit", "paged-adamw-8bit", "adafactor", "muon", "sgd"]
@@ -256,12 +254,14 @@ class DeclarationArgs(TypedDict, total=False):
     master_weights: bool
     gradient_precision: Literal["fp32", "bf16"]
     recompute: Literal["none", "selective", "full"]
-    attention: Literal["flash", "eager"]
-    loss: Literal["plain", "chunked", "fused"]
     sharding: str | ShardingArgs
-    tokens: int
     samples: int
     epochs: float
+    trainer: str | TrainerArgs
+    sequence_length: int
+    attention: Literal["flash", "eager"]
+    loss: Literal["plain", "chunked", "fused"]
+    tokens: int
     method: Literal["full", "lora", "qlora", "dora"]
     adapter: AdapterArgs
     images: ImagesArgs
@@ -273,3 +273,10 @@ class DeclarationArgs(TypedDict, total=False):
     frames: int
     seconds: float
     fps: float
+    text_encoder_format: str
+    cached_latents: bool
+    cached_text_embeddings: bool
+    train_text_encoder: bool
+    ema: bool
+    tiling: bool
+    train_steps: int

@@ -120,9 +120,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         return {
             **room,
             "termsGib": {term.value: _gib(size) for term, size in fit.terms},
-            "sequenceLength": fit.context_length,
-            "largestMicroBatch": None if fit.sequences is None else int(fit.sequences),
-            "longestSequence": fit.longest_context,
+            **_most_trained(fit),
             "sharding": fit.sharding,
             "hostGib": _gib(fit.host),
             "reasons": list(fit.reasons),
@@ -138,6 +136,17 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "reasons": list(fit.reasons),
         "constants": list(fit.constants),
         **(_output(fit.output) if fit.output else {}),
+    }
+
+
+def _most_trained(fit: Fit) -> dict[str, Any]:
+    """Return what a rank trains on at most: of pictures, or of sequences."""
+    if fit.output is not None:
+        return _output(fit.output)
+    return {
+        "sequenceLength": fit.context_length,
+        "largestMicroBatch": None if fit.sequences is None else int(fit.sequences),
+        "longestSequence": fit.longest_context,
     }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.placement import Placement
     from gpusize.workload import Workload
+    from gpusize_catalog.facts import DiffusionComponent
 
 COMPUTE_SHARE = 0.42
 LOW_SHARE, HIGH_SHARE = 0.28, 0.62
@@ -69,10 +70,13 @@ def _flops(workload: Workload, architecture: Architecture) -> tuple[float, str]:
         return 0.0, "the time of fp32 is not modelled"
     if decoder is None or denoiser.blocks is None or denoiser.hidden is None:
         return 0.0, f"the time of a {denoiser.class_or_name} is not modelled"
-    job = job_of(workload)
-    count = tokens(denoiser, decoder, job)
-    width = denoiser.hidden
-    per_token = FLOPS_PER_PARAM * BLOCK_PARAMS * width**2 + SCORE_FLOPS * width * count
-    passes = (denoiser.passes or 1) * workload.steps
-    whole = float(per_token * denoiser.blocks * count * passes)
+    once = forward_flops(denoiser, tokens(denoiser, decoder, job_of(workload)))
+    whole = once * (denoiser.passes or 1) * workload.steps
     return (whole / workload.length if isinstance(workload, VideoGeneration) else whole), ""
+
+
+def forward_flops(denoiser: DiffusionComponent, count: int) -> float:
+    """Operations of a transformer on one row of so many tokens."""
+    width = denoiser.hidden or 0
+    per_token = FLOPS_PER_PARAM * BLOCK_PARAMS * width**2 + SCORE_FLOPS * width * count
+    return float(per_token * (denoiser.blocks or 0) * count)

@@ -68,8 +68,14 @@ FIT: dict[str, tuple[Json, str]] = {
     "contextLength": (WHOLE, "Tokens of the sequence that the need is for."),
     "reasons": (TEXTS, "What is not known, where the verdict is unknown."),
     "constants": (TEXTS, "Rows of the engines table that were used."),
-    "stage": (TEXT, "Stage of a pipeline that needs most: load, encode text, denoise or decode."),
-    "largestBatch": (WHOLE, "Samples of the declared size that one GPU makes at once."),
+    "stage": (
+        TEXT,
+        "Stage that needs most: load, encode text or pictures, denoise, decode, train.",
+    ),
+    "largestBatch": (
+        WHOLE,
+        "Samples of the declared size that one GPU takes at once.",
+    ),
     "largestWidth": (
         WHOLE,
         "Width of the largest picture of the declared shape that fits, pixels.",

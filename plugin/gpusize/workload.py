@@ -10,6 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.diffusion_training import (
+    DiffusionTraining,
+    ImageFineTuning,
+    VideoFineTuning,
+)
 from gpusize.declared.embedding import (
     Embedding,
     EmbeddingBatchInference,
@@ -17,6 +22,7 @@ from gpusize.declared.embedding import (
     EmbeddingServing,
 )
 from gpusize.declared.generation import (
+    Film,
     Generation,
     ImageBatchInference,
     ImageEvaluation,
@@ -55,7 +61,8 @@ from gpusize.declared.inference import (
     VisionLanguageEvaluation,
     VisionLanguageServing,
 )
-from gpusize.declared.training import Adapter, FineTuning, PreTraining, Sharding, Trainer, Training
+from gpusize.declared.optimizing import Adapter, Optimizing, Sharding
+from gpusize.declared.training import FineTuning, PreTraining, Trainer, Training
 from gpusize.declared.words import (
     MAX_COUNT,
     MAX_TEXT,
@@ -110,18 +117,21 @@ __all__ = [
     "Checkpoints",
     "Commitment",
     "CommitmentPlan",
+    "DiffusionTraining",
     "Embedding",
     "EmbeddingBatchInference",
     "EmbeddingEvaluation",
     "EmbeddingServing",
     "Engine",
     "Evaluation",
+    "Film",
     "FineTuning",
     "Fraction",
     "Generation",
     "Group",
     "ImageBatchInference",
     "ImageEvaluation",
+    "ImageFineTuning",
     "ImageServing",
     "Images",
     "Inference",
@@ -137,6 +147,7 @@ __all__ = [
     "Neighbor",
     "Offload",
     "Optimizer",
+    "Optimizing",
     "Pipeline",
     "PipelineOffload",
     "Positive",
@@ -162,6 +173,7 @@ __all__ = [
     "Training",
     "VideoBatchInference",
     "VideoEvaluation",
+    "VideoFineTuning",
     "VideoGeneration",
     "VideoServing",
     "VisionLanguageBatchInference",
@@ -196,6 +208,8 @@ WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.VIDEO): VideoServing,
     (Kind.BATCH_INFERENCE, Modality.VIDEO): VideoBatchInference,
     (Kind.EVALUATION, Modality.VIDEO): VideoEvaluation,
+    (Kind.FINE_TUNING, Modality.IMAGE): ImageFineTuning,
+    (Kind.FINE_TUNING, Modality.VIDEO): VideoFineTuning,
     (Kind.SERVING, Modality.EMBEDDING): EmbeddingServing,
     (Kind.BATCH_INFERENCE, Modality.EMBEDDING): EmbeddingBatchInference,
     (Kind.EVALUATION, Modality.EMBEDDING): EmbeddingEvaluation,

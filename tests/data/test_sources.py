@@ -13,7 +13,7 @@ from gpusize_catalog.tables import TABLES
 
 PAGE = Path(gpusize_catalog.__file__).parent / "SOURCES.md"
 
-OWN_SOURCES = ("engines", "kernels", "formats", "speeds", "trainers")
+OWN_SOURCES = ("engines", "kernels", "formats", "speeds", "trainers", "diffusion_trainers")
 """Tables whose rows describe their sources; aliases and endings give a reason."""
 
 LISTED = [

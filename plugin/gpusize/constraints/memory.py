@@ -79,7 +79,7 @@ def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
     """A stage of a pipeline does not fit beside the weights; silent where they do not fit."""
     fit = candidate.fit
     output = fit.output
-    if fit.verdict is not Verdict.DOES_NOT_FIT or output is None:
+    if fit.verdict is not Verdict.DOES_NOT_FIT or output is None or candidate.demand.trains:
         return
     if fit.budget is None or fit.need is None or fit.term(Term.WEIGHTS) > fit.budget:
         return

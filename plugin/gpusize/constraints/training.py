@@ -16,8 +16,9 @@ from gpusize.interruptions import (
     longest_interval,
     lost_share,
 )
-from gpusize.memory.result import Fit, Term, Verdict
+from gpusize.memory.result import Fit, Output, Term, Verdict
 from gpusize.training_time import ADAPTED
+from gpusize.workload import DiffusionTraining, Film
 from gpusize_catalog.units import GB, gib
 
 if TYPE_CHECKING:
@@ -172,15 +173,45 @@ def _need(candidate: Candidate) -> str:
     largest = sorted(fit.terms, key=lambda item: -item[1])[:3]
     terms = ", ".join(f"{term.value} {gib(size)}" for term, size in largest)
     return (
-        f"micro batches of {_batch(candidate)} x {fit.context_length} tokens need"
+        f"{_micro_batch(candidate)} need"
         f" {gib(fit.need or 0)} per GPU at {_layout(candidate)} ({terms}), {candidate} has"
         f" {gib(fit.budget or 0)}"
     )
 
 
+def _micro_batch(candidate: Candidate) -> str:
+    """What one GPU processes at once, in words."""
+    workload, batch = candidate.workload, _batch(candidate)
+    if not isinstance(workload, DiffusionTraining):
+        return f"micro batches of {batch} x {candidate.fit.context_length} tokens"
+    size = f"{workload.width}x{workload.height} pixels"
+    if isinstance(workload, Film):
+        size = f"{workload.all_frames} frames of {size}"
+    output = candidate.fit.output
+    stage = f"to {output.stage}, " if output is not None and output.stage != "train" else ""
+    return f"{stage}micro batches of {batch} x {size}"
+
+
+def _smaller_pictures(workload: DiffusionTraining, output: Output) -> str:
+    """The largest micro batch that fits, else the largest picture, and other ways."""
+    if 0 < output.largest_batch < workload.micro_batch:
+        return f"microBatch {output.largest_batch}"
+    ways = []
+    if output.largest_width:
+        ways.append(f"{output.largest_width}x{output.largest_height} pixels")
+    if workload.recompute.value == "none":
+        ways.append("recompute full")
+    is_cached = workload.cached_latents and workload.cached_text_embeddings
+    if not is_cached and not workload.train_text_encoder:
+        ways.append("cachedLatents and cachedTextEmbeddings")
+    return ", ".join([*ways, "or more GPUs with sharding fsdp"])
+
+
 def _smaller_batch(candidate: Candidate) -> str:
     """The largest micro batch that fits, else the longest sequence, else other ways."""
-    fit = candidate.fit
+    fit, workload = candidate.fit, candidate.workload
+    if isinstance(workload, DiffusionTraining) and fit.output is not None:
+        return _smaller_pictures(workload, fit.output)
     held = int(fit.sequences or 0)
     if 0 < held < _batch(candidate):
         return f"microBatch {held}"

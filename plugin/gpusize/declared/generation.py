@@ -53,8 +53,8 @@ class Generation(Workload):
     )
 
 
-class VideoGeneration(Generation):
-    """Fields of every kind that makes videos."""
+class Film(Group):
+    """Fields of every kind that has to do with videos."""
 
     frames: Positive | None = Field(
         None, description="Frames of one video; seconds x fps + 1 where it is left out."
@@ -71,6 +71,10 @@ class VideoGeneration(Generation):
     def length(self) -> float:
         """Seconds of one video."""
         return self.seconds or self.all_frames / self.fps
+
+
+class VideoGeneration(Film, Generation):
+    """Fields of every kind that makes videos."""
 
 
 class ImageServing(Service, Generation):

@@ -67,6 +67,11 @@ TRAINING_SYNONYMS = {
     "engine": "trainer",
     "numtrainepochs": "epochs",
     "lora": "adapter",
+    "cachelatents": "cachedLatents",
+    "cachetextencoderoutputs": "cachedTextEmbeddings",
+    "useema": "ema",
+    "maxtrainsteps": "trainSteps",
+    "trainbatchsize": "microBatch",
 }
 """The same of trainers."""
 

@@ -28,6 +28,7 @@ COMPUTE_PRECISIONS = Words("compute precision")
 KV_CACHE_FORMATS = Words("KV cache format")
 ENGINES = Words("engine", has_auto=False)
 TRAINERS = Words("trainer", has_auto=False)
+DIFFUSION_TRAINERS = Words("trainer of pipelines", has_auto=False)
 
 
 def words_of(words: Words, catalog: Catalog) -> dict[str, str]:
@@ -65,6 +66,10 @@ def _trainers(catalog: Catalog) -> dict[str, str]:
     return {name.lower(): name for name in catalog.trainer_names()}
 
 
+def _diffusion_trainers(catalog: Catalog) -> dict[str, str]:
+    return {name.lower(): name for name in catalog.diffusion_trainer_names()}
+
+
 def _named(catalog: Catalog, ids: tuple[str, ...]) -> dict[str, str]:
     """Formats by id and alias; an id wins over another format's alias."""
     rows = [row for row in catalog.formats() if row.id in ids]
@@ -78,4 +83,5 @@ _SOURCES: dict[str, Callable[[Catalog], dict[str, str]]] = {
     "compute precision": _precisions,
     "engine": _engines,
     "trainer": _trainers,
+    "trainer of pipelines": _diffusion_trainers,
 }

@@ -52,6 +52,12 @@ SIZERS: dict[str, Callable[..., Sizer]] = {
 
 
 def _diffusion(workload: Any, architecture: Architecture, catalog: Catalog) -> Sizer:
+    from gpusize.workload import DiffusionTraining
+
+    if isinstance(workload, DiffusionTraining):
+        from gpusize.memory.diffusion_training.sizer import DiffusionTrainer
+
+        return DiffusionTrainer(workload, architecture, catalog)
     from gpusize.memory.diffusion.sizer import Diffusion
 
     return Diffusion(workload, architecture, catalog)

@@ -64,7 +64,7 @@ class Output(NamedTuple):
     """What a fit says of work that has no sequences: pictures, embeddings."""
 
     stage: str
-    """The stage that needs most: load, encode text, denoise or decode; or embed."""
+    """The stage that needs most: load, encode text or pictures, denoise, decode, train or embed."""
     largest_batch: int
     """Samples of the declared size, or texts, that one GPU takes at once; 0 where not one."""
     largest_width: int

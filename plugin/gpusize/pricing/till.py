@@ -151,7 +151,8 @@ class Till:
         else:
             monthly, per_run, total = self._of_run(paid, volumes, shared, hours)
             if hours is None:
-                missing_hours = "tokens nor runHours are" if demand.trains else "runHours is not"
+                length = "tokens" if demand.reads else "trainSteps"
+                missing_hours = f"{length} nor runHours are" if demand.trains else "runHours is not"
                 neither = "neither " if demand.trains else ""
                 unknowns.append(f"{neither}{missing_hours} declared: no cost per run")
         return Cost(

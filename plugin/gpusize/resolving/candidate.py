@@ -23,7 +23,14 @@ from gpusize.timing import Timing, timing_of, unmodelled
 from gpusize.training_time import training_time
 from gpusize.volumes import Disk, disk_of
 from gpusize.wording import counted
-from gpusize.workload import Embedding, Generation, Inference, Training
+from gpusize.workload import (
+    DiffusionTraining,
+    Embedding,
+    Generation,
+    Inference,
+    Optimizing,
+    Training,
+)
 
 if TYPE_CHECKING:
     import datetime
@@ -207,7 +214,7 @@ class Study:
     def shape(self) -> Shape:
         """What bounds the parallel sizes."""
         architecture = self.architecture
-        if self.whole:
+        if self.whole or isinstance(self.workload, DiffusionTraining):
             return Shape(1, None, 1, None, self.demand.concurrency)
         by_head = self.splits_tensors
         return Shape(
@@ -284,6 +291,11 @@ class Study:
         return found
 
     def _timed(self, placement: Placement, hardware: Hardware) -> Timing:
+        if isinstance(self.workload, DiffusionTraining):
+            from gpusize.diffusion_training_time import diffusion_training_time
+
+            found = self.fit(placement, hardware)
+            return diffusion_training_time(placement, found, self.architecture, self.workload)
         if self.architecture.pipeline is not None:
             from gpusize.pipeline_timing import timing_of_pipeline
 
@@ -411,7 +423,7 @@ class Candidate:
         layout = self.placement.layout
         spread = layout.dp if self.fit.sharding in WHOLE_SHARDS else 1
         loaded = self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp * spread
-        if not isinstance(self.workload, Training):
+        if not isinstance(self.workload, Optimizing):
             return loaded
         return max(loaded, self.architecture.total_params * PUBLISHED_BYTES)
 

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
     Bounded,
+    DiffusionTraining,
     Embedding,
     Engine,
     Generation,
     Inference,
     InterruptionTolerance,
     Kind,
+    Optimizing,
     Service,
     Serving,
     Traffic,
@@ -125,6 +127,8 @@ def demand_of(workload: Workload) -> Demand:
     """Read the numbers that constraints and prices need; what was not declared is said."""
     if isinstance(workload, Training):
         return _training_demand(workload)
+    if isinstance(workload, DiffusionTraining):
+        return _pictures_demand(workload)
     if isinstance(workload, (Generation, Embedding)):
         return _of_batches(workload)
     workload = inference(workload)
@@ -163,14 +167,11 @@ def _training_demand(workload: Training) -> Demand:
         total = float(workload.tokens)
     elif workload.samples is not None:
         total = workload.samples * workload.epochs * length
-    copies = UNBOUNDED
-    if workload.global_batch is not None:
-        copies = max(1, workload.global_batch // workload.micro_batch)
     return Demand(
         kind=workload.kind,
         engine=workload.trainer.name,
         interruptible=workload.tolerance is not InterruptionTolerance.NONE,
-        concurrency=copies,
+        concurrency=_copies(workload),
         context_length=length,
         prompt=length,
         prompt_high=length,
@@ -178,6 +179,24 @@ def _training_demand(workload: Training) -> Demand:
         total_tokens=total,
         trains=True,
     )._replace(**_of_run(workload))
+
+
+def _pictures_demand(workload: DiffusionTraining) -> Demand:
+    return Demand(
+        kind=workload.kind,
+        engine=workload.trainer,
+        interruptible=workload.tolerance is not InterruptionTolerance.NONE,
+        concurrency=_copies(workload),
+        trains=True,
+        reads=False,
+    )._replace(**_of_run(workload))
+
+
+def _copies(workload: Optimizing) -> int:
+    """Copies of the model that one step can feed."""
+    if workload.global_batch is None:
+        return UNBOUNDED
+    return max(1, workload.global_batch // workload.micro_batch)
 
 
 def _of_batches(workload: Generation | Embedding) -> Demand:

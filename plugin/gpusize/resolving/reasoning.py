@@ -113,12 +113,13 @@ def _speed(candidate: Candidate) -> Iterator[str]:
 
 def _training_speed(candidate: Candidate) -> Iterator[str]:
     timing = candidate.timing
-    if timing.step_seconds is None or timing.tokens_per_second is None:
+    if timing.step_seconds is None:
         yield "time of a step is not known: " + "; ".join(timing.unknown)
         return
+    pace = timing.tokens_per_second
+    tokens = "" if pace is None else f", {pace:.0f} tokens per second"
     yield (
-        f"about {timing.step_seconds:.2g} s per step (at best {timing.step_bound:.2g} s),"
-        f" {timing.tokens_per_second:.0f} tokens per second"
+        f"about {timing.step_seconds:.2g} s per step (at best {timing.step_bound:.2g} s){tokens}"
     )
     if timing.hours_to_end is not None and timing.hours_range is not None:
         low, high = timing.hours_range

@@ -15,7 +15,15 @@ from gpusize.memory.result import Verdict
 from gpusize.names import to_camel
 from gpusize.resolving.candidate import Study
 from gpusize.wording import plan_in_words
-from gpusize.workload import Generation, Loss, Method, Optimizer, PipelineOffload, Recompute
+from gpusize.workload import (
+    DiffusionTraining,
+    Generation,
+    Loss,
+    Method,
+    Optimizer,
+    PipelineOffload,
+    Recompute,
+)
 
 if TYPE_CHECKING:
     from gpusize.resolution import Plan
@@ -241,7 +249,58 @@ SMALLER_TRAINING: tuple[tuple[str, Any], ...] = (
     ("method", Method.QLORA),
 )
 """What costs least to change comes first."""
-TRAINING_CHANGES: tuple[Change, ...] = (_declared, _nodes, _regions)
+
+
+def _cached(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    """Components of a pipeline that need not be there while it is trained, then more besides."""
+    workload = study.workload
+    if not isinstance(workload, DiffusionTraining) or workload.train_text_encoder:
+        return
+    changes: dict[str, Any] = {"cached_latents": True, "cached_text_embeddings": True}
+    named = "cachedLatents and cachedTextEmbeddings"
+    trials = [(named, changes)]
+    if workload.recompute is Recompute.NONE:
+        named, changes = f"{named}, recompute full", {**changes, "recompute": Recompute.FULL}
+        trials.append((named, changes))
+    if workload.method is Method.LORA:
+        trials.append((f"{named}, method qlora", {**changes, "method": Method.QLORA}))
+    for told, change in trials:
+        if all(getattr(workload, key) == value for key, value in change.items()):
+            continue
+        plan = _plan(study, **change)
+        if plan:
+            yield f"{told}: {plan_in_words(plan)}"
+            return
+
+
+def _fewer_pictures(study: Study, tried: list[Candidate]) -> Iterator[str]:
+    """The most pictures, or the largest, that some candidate trains on at once."""
+    workload = study.workload
+    if not isinstance(workload, DiffusionTraining):
+        return
+    outputs = [one.fit.output for one in tried if one.fit.output is not None]
+    batches = {one.largest_batch for one in outputs if one.largest_batch < workload.micro_batch}
+    for batch in sorted(batches - {0}, reverse=True)[:BATCH_TRIES]:
+        whole = workload.global_batch
+        if whole is not None and whole % batch:
+            continue
+        plan = _plan(study, micro_batch=batch)
+        if plan:
+            yield f"microBatch {batch}: {plan_in_words(plan)}"
+            return
+    smaller = {
+        (one.largest_width, one.largest_height)
+        for one in outputs
+        if 0 < one.largest_width < workload.width
+    }
+    for width, height in sorted(smaller, reverse=True)[:BATCH_TRIES]:
+        plan = _plan(study, width=width, height=height)
+        if plan:
+            yield f"{width}x{height} pixels: {plan_in_words(plan)}"
+            return
+
+
+TRAINING_CHANGES: tuple[Change, ...] = (_declared, _cached, _fewer_pictures, _nodes, _regions)
 
 
 def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpusize.declaring.relations.buying import BUYING
 from gpusize.declaring.relations.common import COMMON
+from gpusize.declaring.relations.diffusion_training import DIFFUSION_TRAINING
 from gpusize.declaring.relations.given import Given, Relation
 from gpusize.declaring.relations.inline import INLINE
 from gpusize.declaring.relations.pictures import EMBEDDING, PICTURES
@@ -25,6 +26,7 @@ EVERYWHERE = COMMON + BUYING + SERVING + TRAINING
 def relations_of(data: dict[str, Any]) -> tuple[Relation, ...]:
     """The relations that can concern a declaration."""
     if data.get("modality") in ("image", "video"):
-        return EVERYWHERE + PICTURES
+        trains = data.get("kind") == "fine-tuning"
+        return EVERYWHERE + PICTURES + (DIFFUSION_TRAINING if trains else ())
     known = EVERYWHERE + EMBEDDING if data.get("modality") == "embedding" else EVERYWHERE
     return known + INLINE if isinstance(data.get("model"), dict) else known

@@ -33,7 +33,10 @@ def one_length(given: Given) -> Iterator[Problem]:
 
 def whole_on_each_gpu(given: Given) -> Iterator[Problem]:
     """What generates no tokens runs on each GPU by itself."""
-    for key in ("tp", "pp", "ep", "nodesPerReplica"):
+    keys: tuple[str, ...] = ("tp", "pp", "ep")
+    if given.text("kind") != "fine-tuning":
+        keys += ("nodesPerReplica",)
+    for key in keys:
         size = given.number(key)
         if size is not None and size > 1:
             yield Problem(

@@ -26,7 +26,7 @@ def batches_divide(given: Given) -> Iterator[Problem]:
     micro, whole = given.number("microBatch") or 1, given.number("globalBatch")
     if whole is not None and whole % micro:
         near = max(micro, whole // micro * micro)
-        told = f"{whole} sequences are not whole micro batches of {micro}"
+        told = f"{whole} is not whole micro batches of {micro}"
         yield Problem("globalBatch", told, f"give {near}, or another microBatch")
 
 
@@ -35,7 +35,9 @@ def amount_of_training(given: Given) -> Iterator[Problem]:
     if given.has("tokens") and given.has("samples"):
         yield Problem("samples", "stands beside tokens", "give tokens, or samples and epochs")
     elif given.has("epochs") and not given.has("samples"):
-        yield Problem("epochs", "needs the samples of one pass", "give samples, or tokens alone")
+        is_picture = given.text("modality") in ("image", "video")
+        alone = "trainSteps" if is_picture else "tokens"
+        yield Problem("epochs", "needs the samples of one pass", f"give samples, or {alone} alone")
 
 
 def method_of_training(given: Given) -> Iterator[Problem]:

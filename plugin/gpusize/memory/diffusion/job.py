@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpusize.memory import formats
-from gpusize.workload import Generation, PipelineOffload, VideoGeneration
+from gpusize.workload import Film, Generation, PipelineOffload
 
 
 class Job(NamedTuple):
@@ -35,7 +35,7 @@ def job_of(workload: Generation) -> Job:
     precision = workload.compute_precision
     if precision not in formats.COMPUTE_BYTES:
         precision = formats.DEFAULT_COMPUTE
-    frames = workload.all_frames if isinstance(workload, VideoGeneration) else 1
+    frames = workload.all_frames if isinstance(workload, Film) else 1
     return Job(
         workload.width,
         workload.height,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize.memory import alone, formats
 from gpusize.memory.diffusion import stages, weights
 from gpusize.memory.diffusion.job import job_of
+from gpusize.memory.diffusion.largest import largest
 from gpusize.memory.result import Assumption, Fit, Output, Term
 from gpusize.memory.verdict import headroom
 from gpusize.pipeline import unknown_facts
@@ -32,9 +33,6 @@ OLD_PRECISION = "fp16"
 BF16_CAPABILITY = (8, 0)
 """From here on GPUs compute in bf16. Source: CUDA programming guide, arithmetic by capability."""
 GGUF = "gguf-"
-MOST_SAMPLES = 1024
-LONGEST_SIDE = 8192
-SIDE_STEP = 16
 NAME = "diffusers"
 
 
@@ -162,27 +160,12 @@ class Diffusion:
                 spare = headroom(usable, self._error(peak))
                 return peak.size + alone.overhead(peak.activations) + spare <= usable
 
-            batch = alone.most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
-            steps = LONGEST_SIDE // SIDE_STEP
-            unit = alone.most(steps, lambda count: holds(_scaled(job, count)))
-            largest = _scaled(job, unit) if unit else job._replace(width=0, height=0)
-            found = Output(
-                stage.name,
-                batch,
-                largest.width,
-                largest.height,
-                self.pipeline.params * job.number,
-            )
+            batch, width, height = largest(job, holds)
+            stored = self.pipeline.params * job.number
+            found = Output(stage.name, batch, width, height, stored)
             self._largest[key] = found
         return found
 
 
 def _is_taken(form: str) -> bool:
     return form in formats.COMPUTE_BYTES or form in alone.QUANTIZED or form.startswith(GGUF)
-
-
-def _scaled(job: Job, count: int) -> Job:
-    """The same shape, its longer side so many steps long."""
-    longer = max(job.width, job.height)
-    width, height = [max(1, side * count // longer) * SIDE_STEP for side in (job.width, job.height)]
-    return job._replace(width=width, height=height)

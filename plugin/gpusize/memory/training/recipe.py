@@ -5,8 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gpusize.workload import Training
-    from gpusize_catalog.facts import TrainerFacts
+    from typing import Protocol
+
+    from gpusize.workload import Optimizing
+
+    class Recipes(Protocol):
+        """A row that names what a trained parameter keeps."""
+
+        @property
+        def plain_recipe(self) -> str:
+            """Without sharding, and with copies alone."""
+
+        @property
+        def zero_recipe(self) -> str:
+            """With ZeRO."""
+
+        @property
+        def fsdp_recipe(self) -> str:
+            """With FSDP."""
+
+        @property
+        def adapter_bytes(self) -> int:
+            """Bytes of one adapter weight."""
+
 
 WIDE = 4
 """Bytes of fp32."""
@@ -59,21 +80,30 @@ PAGED = "paged-adamw-8bit"
 """The optimizer whose moments move to the host when the GPU is full."""
 
 
-def recipe_of(workload: Training, row: TrainerFacts, mode: str) -> Recipe:
-    """The recipe of a trainer in a mode of sharding, with what is declared otherwise."""
+def name_of(row: Recipes, mode: str) -> str:
+    """The name of a trainer's recipe in a mode of sharding."""
     columns = {"zero": row.zero_recipe, "fsdp": row.fsdp_recipe}
-    name = columns.get(MODES_BY_COLUMN.get(mode, ""), row.plain_recipe)
+    return columns.get(MODES_BY_COLUMN.get(mode, ""), row.plain_recipe)
+
+
+def recipe_of(workload: Optimizing, row: Recipes, mode: str) -> Recipe:
+    """The recipe of a trainer in a mode of sharding, with what is declared otherwise."""
+    return named(workload, name_of(row, mode))
+
+
+def named(workload: Optimizing, name: str) -> Recipe:
+    """A recipe by its name, with what is declared otherwise."""
     return _declared(workload, *BY_NAME[name])
 
 
-def adapter_recipe(workload: Training, row: TrainerFacts) -> Recipe:
+def adapter_recipe(workload: Optimizing, row: Recipes) -> Recipe:
     """The recipe of adapter weights."""
     size = row.adapter_bytes
     return _declared(workload, size, 0, size, size)
 
 
 def _declared(
-    workload: Training, weight: float, master: float, gradient: float, moment: float
+    workload: Optimizing, weight: float, master: float, gradient: float, moment: float
 ) -> Recipe:
     if workload.master_weights is not None:
         weight, master = (HALF, WIDE) if workload.master_weights else (weight, 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory import formats
 from gpusize.memory.result import Assumption, Fit, Term, Verdict, unknown
 from gpusize.memory.training import activations, parts, recipe
+from gpusize.memory.training.sharing import WHOLE, shares_of
 from gpusize.memory.verdict import HEADROOM_BYTES, HEADROOM_SHARE
 from gpusize.memory.weights import distinct_stages
 from gpusize.versions import in_range, parse_version
@@ -168,10 +169,8 @@ class Training:
         held = parts.of_rank(self.architecture, layout, stage)
         made = recipe.recipe_of(workload, row, mode)
         copies = layout.dp
-        shares_all = mode in ("zero-3", "fsdp")
-        by_weights = copies if shares_all else 1
-        by_gradients = copies if shares_all or mode == "zero-2" else 1
-        by_states = copies if by_gradients > 1 or mode == "zero-1" else 1
+        shares_all = mode in WHOLE
+        by_weights, by_gradients, by_states = shares_of(mode, copies)
         # Ranks that share experts are copies of everything else: experts have fewer copies.
         fewer = min(copies, layout.ep) if layout.ep > 1 else 1
         trained = held.total - held.expert + held.expert * (fewer if by_states > 1 else 1)
