@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpusize.inputs import SWITCHES, WIRING
+from gpusize.inputs import belongs_to_component
 from gpusize.schema import GROUPS, SCHEMA_FILE
 from gpusize.surroundings import STACK_KEYS
 from gpusize.tokens import COMPONENT, PACKAGE, RESOLVE
@@ -29,14 +29,45 @@ STACK = {
 
 INTRODUCTION = f"""\
 `{COMPONENT}` declares a workload. It decides the EC2 instance type,
-layout and market, and makes a launch template for it; with `createInstance` the instances too. A
-plan that does not fit is warned of in a preview and refused in an update, unless `allowMisfit` is
-set.
+layout and market, and makes what the work needs. A plan that does not fit is warned of in a
+preview and refused in an update, unless `allowMisfit` is set.
 
 Names are those of YAML, TypeScript and the like. Go has them in CamelCase, Python in snake_case:
 `contextLength` is `context_length` in the arguments of `gpusize.component.GpuWorkload`, where
 `hourly_cost` is an output. What is sized must be known before the update: those inputs take no
 outputs of other resources."""
+
+MADE = (
+    ("launch template", "always: type, market, root volume, network, placement, reservation, tags"),
+    ("EFA network interfaces in it", "where a replica spans instances: all that the type has"),
+    (
+        "cluster placement group",
+        "where a replica spans instances, except in a capacity block or an existing reservation",
+    ),
+    ("security group with rules", "where a replica spans instances and `vpcId` is given"),
+    ("on-demand capacity reservation", "with `reserve`, which then needs `zone`"),
+    ("capacity block", "with `capacityBlockOfferingId`; destroying the stack keeps it"),
+    ("instances of one replica", "with `createInstance`"),
+    (
+        "alarm of each instance",
+        "with `createInstance` and `autoStop.idleMinutes`: stops an idle instance that is on"
+        " demand, terminates one on spot; none for a capacity block",
+    ),
+    ("Auto Scaling group of all replicas", "with `createGroup`"),
+    (
+        "scheduled actions of the group",
+        "where traffic keeps to a schedule: up at `traffic.start` on the first days from Monday,"
+        " a part of a day counting as a whole one, and down when its hours have passed",
+    ),
+)
+"""What the component makes, and when."""
+
+LEFT = """\
+Everything is in the region of the workload and carries its tags; the reasons are in
+[ADR 5](adr/0005-what-the-component-makes.md). `autoStop.maxHours` is not made, for EC2 knows no
+such limit: end the instance from within (`shutdown -h`), which stops one on demand and terminates
+one on spot. No script is put into user data. What the instance store (`instanceStoreGib`) holds is
+for user data to format and to use."""
 
 CONFIGURATION = f"""\
 The policy pack reads the same keys. `pulumi policy analyze` has no stack: it looks for
@@ -64,7 +95,7 @@ def component_page(generated: str) -> str:
     function = schema["functions"][RESOLVE]
     inputs: Json = component["inputProperties"]
     required = component["requiredInputs"]
-    wiring = {name: field for name, field in inputs.items() if name in (*WIRING, *SWITCHES)}
+    wiring = {name: field for name, field in inputs.items() if belongs_to_component(name)}
     sizing = {name: field for name, field in inputs.items() if name not in wiring}
     asked = function["inputs"]["properties"]
     answered = function["outputs"]["properties"]
@@ -75,6 +106,7 @@ def component_page(generated: str) -> str:
         INTRODUCTION,
         f"## Inputs: the declaration\n\n{_inputs(sizing, required)}",
         f"## Inputs: what to make\n\n{_inputs(wiring, required)}",
+        f"## What is made\n\n{_table(('resource', 'when'), MADE)}\n\n{LEFT}",
         f"## Outputs\n\n{_outputs({**answered, **made})}",
         f"## The function `{RESOLVE}`\n\n{function['description']} It takes the inputs of the"
         f" declaration, and\n\n{_inputs(_others(asked, inputs), ())}\n\nIt gives the outputs of the"
@@ -92,7 +124,8 @@ def _others(fields: Json, known: Json) -> Json:
 
 
 def _names(fields: Iterable[str]) -> str:
-    return " and ".join(f"`{name}`" for name in fields)
+    *first, last = (f"`{name}`" for name in fields)
+    return f"{', '.join(first)} and {last}"
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -4,29 +4,24 @@ AWS resources are registered by their type tokens: importing the aws SDK costs a
 and nothing here needs its classes (docs/adr/0002).
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pulumi
 
-from gpusize import launch
 from gpusize.args import DeclarationArgs
 from gpusize.decision import Decision, decide, model_problems
 from gpusize.inputs import Given, combine, separate
+from gpusize.launch import needs
+from gpusize.making import make
 from gpusize.names import to_snake
 from gpusize.project import project_folder
-from gpusize.schema import ANSWERS
+from gpusize.schema import ANSWERS, RESOURCES
 from gpusize.surroundings import Surroundings, stack_values, surroundings, unknown_keys
 from gpusize.tokens import COMPONENT, PACKAGE
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import GpuSizeError, Problem
-
-AWS_VERSION = "7.51.1"
-"""The aws provider asked for where the program has no aws SDK of its own."""
-AWS_MAJOR = "7."
-"""Since this version every aws resource names its region."""
 
 
 class WorkloadError(pulumi.RunError):
@@ -45,13 +40,20 @@ class GpuWorkloadArgs(DeclarationArgs, total=False):
 
     image_id: pulumi.Input[str]
     subnet_id: pulumi.Input[str]
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    vpc_id: pulumi.Input[str]
     security_group_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    placement_group: pulumi.Input[str]
+    capacity_block_offering_id: pulumi.Input[str]
     iam_instance_profile: pulumi.Input[str]
     key_name: pulumi.Input[str]
     user_data: pulumi.Input[str]
     root_device_name: pulumi.Input[str]
     create_instance: bool
+    create_group: bool
     allow_misfit: bool
+    group_types: int
+    idle_cpu_percent: float
 
 
 class GpuWorkload(pulumi.ComponentResource):
@@ -75,6 +77,11 @@ class GpuWorkload(pulumi.ComponentResource):
     run_cost: pulumi.Output[float | None]
     """USD per run of bounded work."""
     price_date: pulumi.Output[str | None]
+    root_volume_gib: pulumi.Output[int | None]
+    root_volume_throughput_mbps: pulumi.Output[float | None]
+    load_seconds: pulumi.Output[float | None]
+    instance_store_gib: pulumi.Output[int | None]
+    efa_interfaces: pulumi.Output[int | None]
     fit: pulumi.Output[Mapping[str, Any] | None]
     fits: pulumi.Output[bool]
     locked: pulumi.Output[bool]
@@ -84,6 +91,12 @@ class GpuWorkload(pulumi.ComponentResource):
     catalog_digest: pulumi.Output[str]
     launch_template_id: pulumi.Output[str | None]
     instance_ids: pulumi.Output[Sequence[str]]
+    group_name: pulumi.Output[str | None]
+    group_instance_types: pulumi.Output[Sequence[str] | None]
+    placement_group_name: pulumi.Output[str | None]
+    security_group_id: pulumi.Output[str | None]
+    capacity_reservation_id: pulumi.Output[str | None]
+    alarm_names: pulumi.Output[Sequence[str] | None]
 
     def __init__(
         self,
@@ -99,51 +112,21 @@ class GpuWorkload(pulumi.ComponentResource):
         answers = decision.answers
         if not (decision.fits or given.allow_misfit or pulumi.runtime.is_dry_run()):
             raise _misfit(decision)
+        problems = needs.problems(decision, given)
+        if problems:
+            raise WorkloadError(name, "cannot be made", problems)
         declared = decision.declaration
         # Policies see these as the inputs of the component: what was declared, and the decision.
         super().__init__(COMPONENT, name, {**declared, "decision": answers}, opts)
-        _tell(self, decision)
-        self.state: dict[str, Any] = {**answers, **self._make(decision, given)}
+        _tell(self, decision, given)
+        self.state: dict[str, Any] = {**answers, **make(self, name, decision, given)}
         """What the component answers, camelCase, as the schema has it."""
-        for field in ANSWERS:
-            setattr(self, to_snake(field), pulumi.Output.from_input(answers.get(field)))
+        for field in (*ANSWERS, *RESOURCES):
+            setattr(self, to_snake(field), pulumi.Output.from_input(self.state.get(field)))
+        if "instanceIds" not in self.state:
+            self.instance_ids = pulumi.Output.from_input([])
         # At the end of a run policies see outputs alone, so the declaration stands there too.
         self.register_outputs({**self.state, "declaration": declared})
-
-    def _make(self, decision: Decision, given: Given) -> dict[str, Any]:
-        """Register the launch template and the instances; without a type there is nothing to."""
-        self.launch_template_id = pulumi.Output.from_input(None)
-        self.instance_ids = pulumi.Output.from_input([])
-        if "instanceType" not in decision.answers:
-            return {}
-        options = pulumi.ResourceOptions(parent=self, version=_aws_version())
-        properties = launch.launch_template(decision, given.wiring, _encode)
-        template = _LaunchTemplate(self._name, properties, options)
-        self.launch_template_id = template.id
-        made: dict[str, Any] = {"launchTemplateId": template.id}
-        if given.create_instance:
-            version = template.latest_version.apply(_version)
-            described = launch.instance(decision, given.wiring, template.id, version)
-            instances = [
-                pulumi.CustomResource(launch.INSTANCE, f"{self._name}-{index}", described, options)
-                for index in range(decision.answers["nodes"])
-            ]
-            self.instance_ids = pulumi.Output.all(*(one.id for one in instances))
-            made["instanceIds"] = self.instance_ids
-        return made
-
-
-class _LaunchTemplate(pulumi.CustomResource):
-    """A launch template whose newest version an instance can follow."""
-
-    latest_version: pulumi.Output[Any]
-
-    def __init__(
-        self, name: str, properties: Mapping[str, Any], opts: pulumi.ResourceOptions
-    ) -> None:
-        # A key without a value asks the SDK for the output of that name.
-        super().__init__(launch.LAUNCH_TEMPLATE, name, {**properties, "latestVersion": None}, opts)
-        self.latest_version = getattr(self, "latestVersion")  # noqa: B009
 
 
 def is_deferred(value: object) -> bool:
@@ -199,33 +182,11 @@ def _misfit(decision: Decision) -> WorkloadError:
     return WorkloadError(decision.name, summary, problems)
 
 
-def _tell(component: GpuWorkload, decision: Decision) -> None:
-    """Warn of a placement that gpusize would not choose, and of what the lock holds back."""
+def _tell(component: GpuWorkload, decision: Decision, given: Given) -> None:
+    """Warn of a placement that gpusize would not choose; say what is held back or not made."""
     if decision.resolution.plan is None:
         poor = "is pinned to what gpusize would not choose" if decision.fits else "does not fit"
         reasons = "; ".join(decision.answers["reasons"])
         pulumi.log.warn(f"workload '{decision.name}' {poor}: {reasons}", component)
-    for remark in decision.remarks:
+    for remark in (*decision.remarks, *needs.remarks(decision, given)):
         pulumi.log.info(f"workload '{decision.name}': {remark}", component)
-
-
-def _encode(user_data: pulumi.Input[str]) -> pulumi.Output[str]:
-    return pulumi.Output.from_input(user_data).apply(
-        lambda text: base64.b64encode(text.encode()).decode()
-    )
-
-
-def _version(latest: object) -> str:
-    """Write a launch template's version as an instance wants it: a number in a text."""
-    return str(int(latest)) if isinstance(latest, (int, float)) else "$Latest"
-
-
-def _aws_version() -> str:
-    """Return the version of the program's own aws SDK, so that one provider serves both."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        installed = version("pulumi_aws")
-    except PackageNotFoundError:
-        return AWS_VERSION
-    return installed if installed.startswith(AWS_MAJOR) else AWS_VERSION

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpusize.resolution import Plan, Resolution
     from gpusize.surroundings import Surroundings
     from gpusize.workload import Workload
+    from gpusize_catalog.facts import InstanceType
 
 MOST_REASONS = 5
 """Reasons that are told where there is no plan: dozens of types may each have theirs."""
@@ -52,6 +53,7 @@ class Decision(NamedTuple):
         resolution, kept = self.resolution, self.kept
         return {
             **(_plan_answers(self.plan, kept) if self.plan else {}),
+            **(_host_answers(self) if self.plan else {}),
             "fits": self.fits,
             "locked": kept is not None,
             "reasons": self._reasons,
@@ -59,6 +61,19 @@ class Decision(NamedTuple):
             "catalogVersion": kept.catalog_version if kept else resolution.catalog_version,
             "catalogDigest": kept.catalog_digest if kept else resolution.catalog_digest,
         }
+
+    @property
+    def instance(self) -> InstanceType | None:
+        """Return the facts of the type to launch; None without a plan."""
+        candidate = self.resolution.candidate
+        return candidate.instance if candidate and self.plan else None
+
+    @property
+    def partition(self) -> str | None:
+        """Return the AWS partition of the region, which its ARNs begin with, where it is known."""
+        candidate = self.resolution.candidate
+        region = candidate.study.region if candidate else None
+        return region.partition if region else None
 
     @property
     def against(self) -> list[str]:
@@ -202,6 +217,21 @@ def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:
             "rootVolumeThroughputMbps": cost["rootVolumeMbps"],
             "loadSeconds": (data["loading"]["loadSeconds"] or {}).get("usual"),
             "fit": present(data["memory"]),
+        }
+    )
+
+
+def _host_answers(decision: Decision) -> dict[str, Any]:
+    """Return what the type brings that is used by who launches it."""
+    from gpusize.launch.network import efa_interfaces
+    from gpusize_catalog.units import GB, GIB
+
+    instance = decision.instance
+    local = instance.nvme_gb if instance else None
+    return present(
+        {
+            "instanceStoreGib": int(local * GB / GIB) if local else None,
+            "efaInterfaces": efa_interfaces(decision),
         }
     )
 

@@ -16,7 +16,7 @@ from pulumi.provider.provider import CheckFailure, InvokeResult
 from gpusize import __version__
 from gpusize.component import GpuWorkload, WorkloadError, is_deferred, read
 from gpusize.decision import decide
-from gpusize.inputs import SWITCHES, WIRING, deferred
+from gpusize.inputs import WIRING, belongs_to_component, deferred
 from gpusize.names import to_camel
 from gpusize.project import project_folder
 from gpusize.schema import QUESTION, SCHEMA_FILE
@@ -74,7 +74,7 @@ def _resolve(question: Mapping[str, Any], declaration: Mapping[str, Any]) -> dic
     problems += [
         Problem(key, "belongs to the component, the function makes nothing", "leave it out")
         for key in declaration
-        if to_camel(key) in WIRING or to_camel(key) in SWITCHES
+        if belongs_to_component(to_camel(key))
     ]
     if problems:
         raise GpuSizeError(problems)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpusize.declaring.plain import MAX_DEPTH, show_key
-from gpusize.names import to_camel
+from gpusize.names import to_camel, to_snake
 from gpusize_catalog.problems import Problem
 
 IsDeferred = Callable[[object], bool]
@@ -20,7 +20,26 @@ IsDeferred = Callable[[object], bool]
 WIRING: dict[str, str] = {
     "imageId": "AMI of the instances, in the region of the workload.",
     "subnetId": "Subnet of the instances that `createInstance` makes.",
+    "subnetIds": (
+        "Subnets of the group that `createGroup` makes; where a replica spans instances, the first "
+        "one alone. Single instances take the first one too where `subnetId` is left out."
+    ),
+    "vpcId": (
+        "VPC of the subnets. Where a replica spans instances, a security group is made in it that "
+        "lets them talk to each other, as EFA needs it; it stands beside `securityGroupIds`, and "
+        "lets instances reach out where there are none."
+    ),
     "securityGroupIds": "Security groups of the instances.",
+    "placementGroup": (
+        "Name of an existing placement group to launch into. Left out, one of strategy cluster is "
+        "made where a replica spans instances, except for a capacity block and an existing "
+        "capacity reservation, which have their own place."
+    ),
+    "capacityBlockOfferingId": (
+        "Offering of a capacity block that is bought, for market capacity-block: paid at once and "
+        "kept when the stack is destroyed. Left out, `capacityReservation` names a block bought "
+        "elsewhere."
+    ),
     "iamInstanceProfile": "Name of the IAM instance profile of the instances.",
     "keyName": "Name of the EC2 key pair of the instances.",
     "userData": "Script that runs at first boot, as plain text; it is encoded for EC2.",
@@ -31,17 +50,54 @@ WIRING: dict[str, str] = {
 }
 """Inputs that may be outputs of other resources, with what they mean."""
 
-LISTS = frozenset({"securityGroupIds"})
+LISTS = frozenset({"securityGroupIds", "subnetIds"})
 """Wiring inputs that take a list of texts; the others take one text."""
 
 SWITCHES: dict[str, str] = {
     "createInstance": (
-        "Make the instances of one replica from the launch template. Default: false, "
-        "the launch template alone."
+        "Make the instances of one replica from the launch template, with an alarm each that ends "
+        "it when it idles where `autoStop.idleMinutes` says so. Default: false."
+    ),
+    "createGroup": (
+        "Make an Auto Scaling group of all replicas in `subnetIds`. It starts with the fewest "
+        "replicas; with none where the plan scales to zero, or on a schedule, whose actions are "
+        "made too: then the group fills when traffic begins. Default: false."
     ),
     "allowMisfit": "Let an update go on though the plan does not fit. Default: false.",
 }
 """Inputs that change what the component does, all booleans."""
+
+
+class Amount(NamedTuple):
+    """A number that changes what the component makes."""
+
+    description: str
+    most: int
+    is_whole: bool
+
+
+MOST_GROUP_TYPES = 40
+"""Instance types of one Auto Scaling group. Source: Amazon EC2 Auto Scaling User Guide, quotas."""
+WHOLE_PERCENT = 100
+
+AMOUNTS: dict[str, Amount] = {
+    "groupTypes": Amount(
+        "Most instance types of the group: the chosen one, then others that hold the same layout "
+        "in the same market without an error or a warning, at up to twice its price, cheapest "
+        "first. 1 where a replica spans instances or capacity is reserved. Default: 4.",
+        MOST_GROUP_TYPES,
+        is_whole=True,
+    ),
+    "idleCpuPercent": Amount(
+        "Average CPU use below which an instance idles, percent: EC2 does not measure GPUs by "
+        "itself, and a program that keeps one busy polls it. Default: half a vCPU per GPU.",
+        WHOLE_PERCENT,
+        is_whole=False,
+    ),
+}
+"""Inputs that are numbers above 0, with what they mean and the most they take."""
+GROUP_TYPES = 4
+"""Default of `groupTypes`: enough for another size and another generation."""
 
 DEFERRED = (
     "is an output of another resource or a secret, but a value that decides the size must be "
@@ -58,14 +114,22 @@ class Given(NamedTuple):
 
     declaration: dict[str, object]
     wiring: dict[str, object]
-    create_instance: bool
-    allow_misfit: bool
+    create_instance: bool = False
+    create_group: bool = False
+    allow_misfit: bool = False
+    group_types: int = GROUP_TYPES
+    idle_cpu_percent: float | None = None
+
+
+def belongs_to_component(name: str) -> bool:
+    """Tell an input of the component alone, in camelCase, from a field of the declaration."""
+    return name in WIRING or name in SWITCHES or name in AMOUNTS
 
 
 def separate(raw: object, is_deferred: IsDeferred) -> tuple[Given, tuple[Problem, ...]]:
     """Tell the inputs apart; values that are in the way are left out and told as problems."""
     if not isinstance(raw, Mapping):
-        return Given({}, {}, False, False), (
+        return Given({}, {}), (
             Problem("", "the inputs of a GpuWorkload are a mapping of fields to values"),
         )
     problems: list[Problem] = []
@@ -73,20 +137,26 @@ def separate(raw: object, is_deferred: IsDeferred) -> tuple[Given, tuple[Problem
     others: dict[str, object] = {}
     for key, value in raw.items():
         name = to_camel(str(key))
-        target = others if name in WIRING or name in SWITCHES else declaration
+        target = others if belongs_to_component(name) else declaration
         if target is others and name in others:
             problems.append(Problem(name, "is given twice", "keep one spelling"))
         elif value is not None:
             target[name if target is others else str(key)] = value
-    switches = {name: _switch(name, others, is_deferred, problems) for name in SWITCHES}
+    changes: dict[str, Any] = {
+        to_snake(name): _switch(name, others, is_deferred, problems) for name in SWITCHES
+    }
+    for name in AMOUNTS:
+        amount = _amount(name, others, is_deferred, problems)
+        if amount is not None:
+            changes[to_snake(name)] = amount
     wiring = {name: value for name, value in others.items() if name in WIRING}
     problems += _wiring_problems(wiring, is_deferred)
+    problems += _group_problems(changes, wiring)
     problems += (Problem(path, DEFERRED, DEFERRED_FIX) for path in deferred(raw, is_deferred))
     problems += _misspelt(declaration)
     plain = {key: _plain(value, is_deferred) for key, value in declaration.items()}
     kept = {key: value for key, value in plain.items() if value is not _LEFT_OUT}
-    given = Given(kept, wiring, switches["createInstance"], switches["allowMisfit"])
-    return given, tuple(problems)
+    return Given(kept, wiring, **changes), tuple(problems)
 
 
 def deferred(raw: Mapping[Any, object], is_deferred: IsDeferred) -> tuple[str, ...]:
@@ -156,6 +226,36 @@ def _switch(
     return False
 
 
+def _amount(
+    name: str, others: Mapping[str, object], is_deferred: IsDeferred, problems: list[Problem]
+) -> float | None:
+    value, known = others.get(name), AMOUNTS[name]
+    if value is None or is_deferred(value):
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        whole = not known.is_whole or value == int(value)
+        if 0 < value <= known.most and whole:
+            return int(value) if known.is_whole else value
+    kind = "a whole number" if known.is_whole else "a number"
+    problems.append(Problem(name, f"must be {kind} above 0, at most {known.most}"))
+    return None
+
+
+def _group_problems(
+    changes: Mapping[str, object], wiring: Mapping[str, object]
+) -> Iterator[Problem]:
+    if not changes["create_group"]:
+        return
+    if changes["create_instance"]:
+        yield Problem(
+            "createGroup",
+            "makes the instances that createInstance would make once more",
+            "leave one of them out",
+        )
+    if wiring.get("subnetIds") is None and wiring.get("subnetId") is None:
+        yield Problem("subnetIds", "is missing: a group launches into subnets", "name them")
+
+
 def _wiring_problems(wiring: Mapping[str, object], is_deferred: IsDeferred) -> Iterator[Problem]:
     for name, value in wiring.items():
         if is_deferred(value):
@@ -188,4 +288,6 @@ def _misspelt(declaration: dict[str, object]) -> Iterator[Problem]:
 def _nearest(name: str) -> str:
     from gpusize_catalog.spelling import close_words
 
-    return "".join(close_words(name, (*WIRING, *SWITCHES), most=1, closeness=CLOSE_ENOUGH))
+    return "".join(
+        close_words(name, (*WIRING, *SWITCHES, *AMOUNTS), most=1, closeness=CLOSE_ENOUGH)
+    )

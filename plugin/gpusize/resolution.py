@@ -88,6 +88,7 @@ class Parts(NamedTuple):
     rejections: Callable[[], tuple[Rejection, ...]]
     would_fit: Callable[[], tuple[str, ...]]
     options: Callable[[], tuple[Option, ...]]
+    substitutes: Callable[[], tuple[str, ...]]
 
 
 class Resolution:
@@ -143,3 +144,8 @@ class Resolution:
     def would_fit(self) -> tuple[str, ...]:
         """Where there is no plan: changes of the declaration that were tried and give one."""
         return self._parts.would_fit()
+
+    @cached_property
+    def substitutes(self) -> tuple[str, ...]:
+        """Other types that can stand in for the plan's, layout and market the same, by price."""
+        return self._parts.substitutes()

@@ -97,6 +97,7 @@ def decide(study: Study, name: str = "") -> Resolution:
             partial(_rejections, sweep, accepted),
             partial(_would_fit, sweep, plan),
             partial(_options, accepted),
+            partial(_substitutes, sweep, accepted),
         ),
     )
 
@@ -382,3 +383,11 @@ def _would_fit(sweep: Sweep, plan: Plan | None) -> tuple[str, ...]:
     from gpusize.resolving.would_fit import would_fit
 
     return would_fit(sweep.study, sweep.tried())
+
+
+def _substitutes(sweep: Sweep, chosen: Candidate | None) -> tuple[str, ...]:
+    if chosen is None:
+        return ()
+    from gpusize.resolving.substitutes import substitutes
+
+    return substitutes(sweep.search, sweep.trials, chosen)

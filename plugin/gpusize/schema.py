@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusize import __version__
-from gpusize.inputs import LISTS, SWITCHES, WIRING
+from gpusize.inputs import AMOUNTS, LISTS, SWITCHES, WIRING
 from gpusize.tokens import COMPONENT, PACKAGE, RESOLVE
 
 Json = dict[str, Any]
@@ -107,6 +107,11 @@ ANSWERS: dict[str, tuple[Json, str]] = {
         NUMBER,
         "About how long an instance loads the weights, seconds; absent when it is unknown.",
     ),
+    "instanceStoreGib": (WHOLE, "Instance store of one instance, GiB; absent without one."),
+    "efaInterfaces": (
+        WHOLE,
+        "EFA interfaces of one instance where a replica spans several; absent where not known.",
+    ),
     "fit": ({"$ref": "#/types/gpusize:index:DecidedFit"}, "What the memory holds."),
     "fits": (YES_NO, "Whether it can run: in memory, precision and layout."),
     "locked": (YES_NO, "Whether `gpusize.lock` gave the decision."),
@@ -121,6 +126,12 @@ ALWAYS = ("fits", "locked", "reasons", "version", "catalogVersion", "catalogDige
 RESOURCES: dict[str, tuple[Json, str]] = {
     "launchTemplateId": (TEXT, "Id of the launch template; absent without an instance type."),
     "instanceIds": (TEXTS, "Ids of the instances that `createInstance` made."),
+    "groupName": (TEXT, "Name of the Auto Scaling group that `createGroup` made."),
+    "groupInstanceTypes": (TEXTS, "Instance types of that group, the chosen one first."),
+    "placementGroupName": (TEXT, "Name of the placement group, made or given."),
+    "securityGroupId": (TEXT, "Id of the security group that was made."),
+    "capacityReservationId": (TEXT, "Id of the reservation or block, made or given."),
+    "alarmNames": (TEXTS, "Names of the alarms that end idle instances."),
 }
 QUESTION: dict[str, tuple[Json, str]] = {
     "name": (TEXT, "Name of the workload, as it stands in `gpusize.lock`."),
@@ -157,7 +168,7 @@ def package_schema() -> Json:
                 "isComponent": True,
                 "description": (
                     "A declared GPU workload, sized to an EC2 instance type, layout and market, "
-                    "with a launch template to run it."
+                    "with what EC2 needs to run it."
                 ),
                 "inputProperties": {**sizing, **_shell_inputs()},
                 "requiredInputs": required,
@@ -232,7 +243,11 @@ def _shell_inputs() -> Json:
     switches = {
         name: {"description": text, **YES_NO, "plain": True} for name, text in SWITCHES.items()
     }
-    return {**wiring, **switches}
+    amounts = {
+        name: {"description": one.description, **(WHOLE if one.is_whole else NUMBER), "plain": True}
+        for name, one in AMOUNTS.items()
+    }
+    return {**wiring, **switches, **amounts}
 
 
 def _properties(fields: Mapping[str, tuple[Json, str]], plain: bool = False) -> Json:

@@ -18,7 +18,7 @@ FLOORS = {
 }
 """Packages from the bottom up."""
 ORDER = list(FLOORS)
-PULUMI_SHELLS = {"gpusize.component", "gpusize.host"}
+PULUMI_SHELLS = {"gpusize.component", "gpusize.host", "gpusize.making"}
 POLICY_SHELLS = {"gpusize_policies.pack"}
 OUTSIDE = ("pulumi", "pulumi_aws", "pulumi_policy", "boto3", "botocore")
 

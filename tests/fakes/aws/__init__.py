@@ -9,5 +9,6 @@ Name its folder in a project and the engine takes it instead of the real one:
 
 `resources.json` says what it knows, in a short form: a type is `string`, `boolean`, `integer`,
 `number`, `map` (of strings), `#Shape`, `[item]` or an object; `!` after a key means required.
-Programs in YAML are checked against it; other programs may use any aws type.
+`replaces` names properties that cannot be changed in place. Programs in YAML are checked against
+it; other programs may use any aws type.
 """

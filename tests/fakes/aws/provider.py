@@ -116,12 +116,16 @@ class Aws(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(
         self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext
     ) -> provider_pb2.DiffResponse:
-        """Compare inputs; nothing ever needs a replacement."""
+        """Compare inputs; what resources.json says so of replaces the resource."""
         old, new = to_dict(request.old_inputs), to_dict(request.news)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+        changed = [key for key in changed if key not in request.ignoreChanges]
+        known = self.resources.get(request.type, UNLISTED).get("replaces", ())
         kinds = provider_pb2.DiffResponse
         return provider_pb2.DiffResponse(
-            changes=kinds.DIFF_SOME if changed else kinds.DIFF_NONE, diffs=changed
+            changes=kinds.DIFF_SOME if changed else kinds.DIFF_NONE,
+            diffs=changed,
+            replaces=[key for key in changed if key in known],
         )
 
     def _outputs(self, kind: str, urn: str, inputs: Properties) -> tuple[str, Properties]:

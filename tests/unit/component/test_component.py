@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pulumi
 import pytest
-from pulumi.runtime.proto import engine_pb2
 
 from gpusize.component import GpuWorkload, WorkloadError
 from tests import own_catalog
+from tests.unit.component.mocked import Recorder, run
 
 CHAT = {
     "kind": "serving",
@@ -29,57 +29,6 @@ TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 INSTANCE = "aws:ec2/instance:Instance"
 COMPONENT = "gpusize:index:GpuWorkload"
 SECRET = "4dabf18193072939515e22adb298388d"
-
-
-class Recorder(pulumi.runtime.Mocks):
-    """Makes every resource at once and keeps what it was given."""
-
-    def __init__(self):
-        self.made = []
-
-    def new_resource(self, args):
-        self.made.append(args)
-        state = dict(args.inputs)
-        if args.typ == TEMPLATE:
-            state["latestVersion"] = 3
-        return f"{args.name}-id", state
-
-    def call(self, args):  # noqa: ARG002 (the protocol gives it)
-        return {}
-
-    def inputs(self, kind):
-        return [one.inputs for one in self.made if one.typ == kind]
-
-
-class Engine(pulumi.runtime.mocks.MockEngine):
-    """Keeps what is logged."""
-
-    def __init__(self):
-        super().__init__(None)
-        self.said = []
-
-    def Log(self, request):
-        if request.severity != engine_pb2.DEBUG:
-            self.said.append(request.message)
-
-
-def run(args, *, preview=True, name="chat", config=None, opts=None):
-    """Make one component; returns the mocks, the log, and its outputs by name."""
-    mocks, engine, outputs = Recorder(), Engine(), {}
-    pulumi.runtime.set_mocks(mocks, "app", "dev", preview=preview)
-    pulumi.runtime.settings.SETTINGS.engine = engine
-    pulumi.runtime.set_all_config({"gpusize:today": "2026-11-30", **(config or {})})
-
-    @pulumi.runtime.test
-    def program():
-        made = GpuWorkload(name, args() if callable(args) else args, opts)
-        fields = {
-            key: value for key, value in vars(made).items() if isinstance(value, pulumi.Output)
-        }
-        return pulumi.Output.all(**fields).apply(outputs.update)
-
-    program()
-    return mocks, engine.said, outputs
 
 
 @pytest.fixture(autouse=True)
@@ -367,7 +316,7 @@ def test_aws_sdk_is_never_imported():
     ("latest", "version"), [(3, "3"), (4.0, "4"), (None, "$Latest"), ("x", "$Latest")]
 )
 def test_version_of_a_template_is_a_number_in_a_text(latest, version):
-    from gpusize.component import _version
+    from gpusize.making import _version
 
     assert _version(latest) == version
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpusize import __version__
-from gpusize.inputs import SWITCHES, WIRING
+from gpusize.inputs import AMOUNTS, SWITCHES, WIRING
 from gpusize.names import to_camel
 from gpusize.schema import (
     ANSWERS,
@@ -73,7 +73,7 @@ def test_every_field_of_every_kind_is_an_input(schema):
     fields = {
         field.alias for kind in WORKLOAD_CLASSES.values() for field in kind.model_fields.values()
     }
-    assert fields | set(WIRING) | set(SWITCHES) == set(inputs)
+    assert fields | set(WIRING) | set(SWITCHES) | set(AMOUNTS) == set(inputs)
 
 
 def test_sizing_is_plain_and_wiring_is_not(schema):
