@@ -52,6 +52,23 @@ def to_data(resolution: Resolution) -> dict[str, Any]:
     }
 
 
+def advice_data(resolution: Resolution) -> dict[str, Any]:
+    """Return what would make the plan cheaper or faster, and a paragraph of it all.
+
+    Apart from the decision: every change is one more resolve.
+    """
+    advice = [
+        {
+            "aim": item.aim,
+            "change": item.change,
+            "text": item.text,
+            "numbers": dict(item.numbers),
+        }
+        for item in resolution.advice
+    ]
+    return {"advice": advice, "summary": resolution.summary}
+
+
 def plan_data(plan: Plan) -> dict[str, Any]:
     """Return one plan: what to launch, what it costs, what it holds, how fast it is, and why."""
     return {
@@ -225,6 +242,9 @@ def to_text(resolution: Resolution) -> str:
     lines = list(_plan_lines(name, resolution))
     lines += option_lines(resolution)
     lines += [f"  {in_words(reason)}" for reason in resolution.remarks]
+    lines += [f"  {item.aim + ':':{WIDTH}}{item.text}" for item in resolution.advice]
+    if resolution.summary:
+        lines.append(f"  {'in short:':{WIDTH}}{resolution.summary}")
     if resolution.runners_up:
         lines.append(f"  next best ({RANKED}):")
         lines += [f"    {_headline(plan)}" for plan in resolution.runners_up]

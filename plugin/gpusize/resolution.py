@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpusize.placement import Layout
     from gpusize.pricing import Cost
     from gpusize.pricing.options import Option
+    from gpusize.resolving.advice import Advice
     from gpusize.resolving.candidate import Candidate
     from gpusize.timing import Timing
     from gpusize.workload import Market, Workload
@@ -89,6 +90,7 @@ class Parts(NamedTuple):
     would_fit: Callable[[], tuple[str, ...]]
     options: Callable[[], tuple[Option, ...]]
     substitutes: Callable[[], tuple[str, ...]]
+    advice: Callable[[], tuple[Advice, ...]]
 
 
 class Resolution:
@@ -149,3 +151,17 @@ class Resolution:
     def substitutes(self) -> tuple[str, ...]:
         """Other types that can stand in for the plan's, layout and market the same, by price."""
         return self._parts.substitutes()
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """Where there is a plan: changes that were tried and make it cheaper or faster."""
+        return self._parts.advice()
+
+    @cached_property
+    def summary(self) -> str:
+        """One paragraph: why this plan, and what would change it; '' where there is none."""
+        from gpusize.resolving.advice import paragraph
+
+        if self.plan is None or self.candidate is None:
+            return ""
+        return paragraph(self.candidate, self.plan, self.advice)

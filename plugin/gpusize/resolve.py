@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpusize.constraints.reason import Number
     from gpusize.memory.result import Assumption
     from gpusize.pricing.options import Option
+    from gpusize.resolving.advice import Advice
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
 
@@ -98,6 +99,7 @@ def decide(study: Study, name: str = "") -> Resolution:
             partial(_would_fit, sweep, plan),
             partial(_options, accepted),
             partial(_substitutes, sweep, accepted),
+            partial(_advice, sweep, plan, accepted),
         ),
     )
 
@@ -391,3 +393,11 @@ def _substitutes(sweep: Sweep, chosen: Candidate | None) -> tuple[str, ...]:
     from gpusize.resolving.substitutes import substitutes
 
     return substitutes(sweep.search, sweep.trials, chosen)
+
+
+def _advice(sweep: Sweep, plan: Plan | None, accepted: Candidate | None) -> tuple[Advice, ...]:
+    if plan is None:
+        return ()
+    from gpusize.resolving.advice import advice
+
+    return advice(sweep.study, plan, _runners_up(sweep, accepted))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpusize.memory.formats import COMPUTE_BYTES
 from gpusize.memory.result import Verdict
 from gpusize.names import to_camel
-from gpusize.resolving.candidate import Study
+from gpusize.resolving.changes import plan_with
 from gpusize.wording import plan_in_words
 from gpusize.workload import (
     DiffusionTraining,
@@ -26,9 +26,7 @@ from gpusize.workload import (
 )
 
 if TYPE_CHECKING:
-    from gpusize.resolution import Plan
-    from gpusize.resolving.candidate import Candidate
-    from gpusize.settings import ResolveSettings
+    from gpusize.resolving.candidate import Candidate, Study
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
 """Formats to try in place of larger weights: 8 bits first, then the usual 4-bit ones."""
@@ -45,10 +43,6 @@ MS = 1e3
 SLOWER = 4
 """Beside the fastest target that is met, one so many times slower, for its price."""
 FIELD = "time_per_output_token_ms"
-PURCHASE = frozenset({"region", "zone", "budget"})
-"""Fields that change neither memory nor time."""
-TARGETS = frozenset({"latency"})
-"""Fields that change only what times are compared with."""
 
 
 def would_fit(study: Study, tried: list[Candidate]) -> tuple[str, ...]:
@@ -65,7 +59,9 @@ def _budget(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG
     budget = study.workload.budget
     if budget.per_hour is None and budget.per_month is None and budget.per_run is None:
         return
-    plan = _plan(study, budget=budget.model_copy(update=dict.fromkeys(type(budget).model_fields)))
+    plan = plan_with(
+        study, budget=budget.model_copy(update=dict.fromkeys(type(budget).model_fields))
+    )
     if plan:
         yield f"a larger budget: {plan_in_words(plan)}"
 
@@ -76,7 +72,7 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         form = study.catalog.format(word)
         if form is None or bits is None or form.linear_bits >= bits:
             continue
-        plan = _plan(study, weights_format=word)
+        plan = plan_with(study, weights_format=word)
         if plan and study.support(study.catalog.gpu(plan.gpu), word) == "native":
             yield f"weightsFormat {word}: {plan_in_words(plan)}"
 
@@ -103,7 +99,9 @@ def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: A
     found: set[str] = set()
     for named, change in changes.items():
         plan = (
-            None if any(named.startswith(f"{one} and") for one in found) else _plan(study, **change)
+            None
+            if any(named.startswith(f"{one} and") for one in found)
+            else plan_with(study, **change)
         )
         if plan:
             found.add(named)
@@ -116,7 +114,7 @@ def _batch(study: Study, tried: list[Candidate]) -> Iterator[str]:
     outputs = [one.fit.output for one in tried if one.fit.output is not None]
     batches = {output.largest_batch for output in outputs if 0 < output.largest_batch < declared}
     for batch in sorted(batches, reverse=True)[:BATCH_TRIES]:
-        plan = _plan(study, batch=batch)
+        plan = plan_with(study, batch=batch)
         if plan:
             yield f"batch {batch}: {plan_in_words(plan)}"
             return
@@ -127,7 +125,7 @@ def _cache(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG0
     bits = study.setup.cache_bits if study.setup else None
     if form is None or bits is None or (form.kv_bits or bits) >= bits:
         return
-    plan = _plan(study, kv_cache_format=SMALLER_CACHE)
+    plan = plan_with(study, kv_cache_format=SMALLER_CACHE)
     if plan:
         yield f"kvCacheFormat {SMALLER_CACHE}: {plan_in_words(plan)}"
 
@@ -138,10 +136,10 @@ def _context(study: Study, tried: list[Candidate]) -> Iterator[str]:
     Less is never harder, so where the least has no plan none has one.
     """
     contexts = _contexts(study, tried)
-    if not contexts or _plan(study, context_length=contexts[-1]) is None:
+    if not contexts or plan_with(study, context_length=contexts[-1]) is None:
         return
     for context in contexts:
-        plan = _plan(study, context_length=context)
+        plan = plan_with(study, context_length=context)
         if plan:
             yield f"contextLength {context}: {plan_in_words(plan)}"
             return
@@ -164,7 +162,7 @@ def _concurrency(study: Study, tried: list[Candidate]) -> Iterator[str]:
     held = max((candidate.fit.sequences_at(tokens) or 0 for candidate in tried), default=0)
     if not 0 < held < declared:
         return
-    plan = _plan(study, concurrency=held)
+    plan = plan_with(study, concurrency=held)
     if plan:
         replicas = -(-declared // held)
         each = f"{plan_in_words(plan)} per replica"
@@ -182,7 +180,7 @@ def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:
         return
     target = ceil(fastest * MS)
     for reachable in (target, SLOWER * target):
-        plan = _plan(study, latency=latency.model_copy(update={FIELD: float(reachable)}))
+        plan = plan_with(study, latency=latency.model_copy(update={FIELD: float(reachable)}))
         if plan:
             yield f"timePerOutputTokenMs {reachable}: {plan_in_words(plan)}"
 
@@ -199,7 +197,7 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
     others = [region for region in study.catalog.regions() if region != here]
     others.sort(key=lambda region: (region.split("-")[0] != near, region))
     for region in others[:REGION_TRIES]:
-        plan = _plan(study, region=region, zone=None)
+        plan = plan_with(study, region=region, zone=None)
         if plan:
             yield f"region {region}: {plan_in_words(plan)}"
             return
@@ -208,7 +206,7 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
 def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
     if study.workload.nodes_per_replica is not None or study.settings.max_nodes >= MORE_NODES:
         return
-    plan = _plan(study, study.settings._replace(max_nodes=MORE_NODES))
+    plan = plan_with(study, study.settings._replace(max_nodes=MORE_NODES))
     if plan:
         yield f"{plan.nodes} nodes: {plan_in_words(plan)}"
 
@@ -235,7 +233,7 @@ def _declared(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: A
         is_odd = value is Optimizer.PAGED_ADAMW_8BIT and study.splits_runs
         if current is None or current is value or is_odd:
             continue
-        plan = _plan(study, **{key: value})
+        plan = plan_with(study, **{key: value})
         if plan:
             yield f"{to_camel(key)} {value.value}: {plan_in_words(plan)}"
             return
@@ -267,7 +265,7 @@ def _cached(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG
     for told, change in trials:
         if all(getattr(workload, key) == value for key, value in change.items()):
             continue
-        plan = _plan(study, **change)
+        plan = plan_with(study, **change)
         if plan:
             yield f"{told}: {plan_in_words(plan)}"
             return
@@ -284,7 +282,7 @@ def _fewer_pictures(study: Study, tried: list[Candidate]) -> Iterator[str]:
         whole = workload.global_batch
         if whole is not None and whole % batch:
             continue
-        plan = _plan(study, micro_batch=batch)
+        plan = plan_with(study, micro_batch=batch)
         if plan:
             yield f"microBatch {batch}: {plan_in_words(plan)}"
             return
@@ -294,38 +292,10 @@ def _fewer_pictures(study: Study, tried: list[Candidate]) -> Iterator[str]:
         if 0 < one.largest_width < workload.width
     }
     for width, height in sorted(smaller, reverse=True)[:BATCH_TRIES]:
-        plan = _plan(study, width=width, height=height)
+        plan = plan_with(study, width=width, height=height)
         if plan:
             yield f"{width}x{height} pixels: {plan_in_words(plan)}"
             return
 
 
 TRAINING_CHANGES: tuple[Change, ...] = (_declared, _cached, _fewer_pictures, _nodes, _regions)
-
-
-def _plan(study: Study, settings: Any = None, **changes: Any) -> Plan | None:
-    """The plan of the changed declaration, where nothing speaks against it."""
-    from gpusize.resolve import decide
-    from gpusize.resolving.search import blocks, reasons_of
-
-    resolution = decide(_changed(study, settings or study.settings, changes))
-    candidate = resolution.candidate
-    if candidate is None or any(blocks(reason) for reason in reasons_of(candidate)):
-        return None
-    return resolution.plan
-
-
-def _changed(study: Study, settings: ResolveSettings, changes: dict[str, Any]) -> Study:
-    """A study of the changed declaration that keeps of the old one what the change leaves."""
-    workload = study.workload.model_copy(update=changes)
-    if changes.keys() <= PURCHASE:
-        return study.bought(workload, settings)
-    if changes.keys() <= TARGETS:
-        return study.hurried(workload)
-    return Study(
-        workload,
-        study.catalog,
-        today=study.today,
-        settings=settings,
-        architecture=study.architecture,
-    )

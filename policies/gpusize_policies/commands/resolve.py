@@ -62,9 +62,10 @@ def answer(files: list[str], options: Namespace, *, whole: bool) -> int:
 def _json(found: list[Case], whole: bool) -> str:  # noqa: ARG001 (JSON is whole in any case)
     import json
 
-    from gpusize.explain import to_data
+    from gpusize.explain import advice_data, to_data
 
-    data = [to_data(case.resolution) for case in found if case.resolution]
+    resolved = [case.resolution for case in found if case.resolution]
+    data = [{**to_data(one), **advice_data(one)} for one in resolved]
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -116,6 +117,7 @@ def _short(case: Case) -> str:
     lines = [f"{case.name}: {plan_in_words(resolution.plan)}"]
     lines += [f"  {reason}" for reason in resolution.plan.reasons]
     lines += remarks
+    lines += [f"  {item.aim}: {item.text}" for item in resolution.advice]
     if resolution.runners_up:
         lines.append(f"  next best ({RANKED}):")
     lines += [f"    {plan_in_words(plan)}" for plan in resolution.runners_up]
