@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.measured.cases import GPUS, NVLINK_GPUS, Skip
+from bench.measured.diffusion_cases import MODALITIES, diffusion_workload
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.placement import Layout, Placement
-from gpusize.workload import Market, Training, parse_workload
+from gpusize.workload import Market, Optimizing, Training, parse_workload
 from gpusize_catalog.facts import Gpu, InstanceType, Interconnect
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import Catalog
@@ -42,7 +43,7 @@ PACKED = frozenset({"awq", "gptq", "int4"})
 """Formats of checkpoints whose names say it; the row states what is computed in."""
 LOSSES = {"cut-cross-entropy": "fused", "liger": "fused"}
 MODES = {"zero1": "zero-1", "zero2": "zero-2", "zero3": "zero-3", "fsdp": "fsdp", "ddp": "ddp"}
-ELSEWHERE = frozenset({"image-diffusion", "video-diffusion", "embedding-training"})
+ELSEWHERE = frozenset({"embedding-training"})
 SIZE = re.compile(r"(tp|pp|ep|cp|sp)=(\d+)")
 MODE = re.compile(r"(zero[123]|fsdp|ddp(?!/zero))")
 OTHER_WORK = re.compile(r"/rlhf/|dpo|seq_cls|embedding|reranker")
@@ -57,8 +58,8 @@ class Row(NamedTuple):
 
     id: str
     group: str
-    """dense or other."""
-    workload: Training
+    """dense, other or pipelines."""
+    workload: Optimizing
     placement: Placement
     architecture: Architecture
     peak: int | None
@@ -111,6 +112,11 @@ def _trainer_and_method(row: dict[str, Any]) -> tuple[str, str]:
 
 def read(row: dict[str, Any], catalog: Catalog) -> Row:
     """Make a case of a row; raises `Skip` with the reason."""
+    if row.get("modality") in MODALITIES:
+        workload, architecture = diffusion_workload(row, catalog)
+        return _case(
+            row, "pipelines", workload, Layout(dp=row["n_gpus"] or 1), architecture, catalog
+        )
     trainer, method = _trainer_and_method(row)
     architecture = _architecture(row, catalog)
     sharding = row["sharding"] or ""
@@ -124,23 +130,33 @@ def read(row: dict[str, Any], catalog: Catalog) -> Row:
         # Its local batch is what the stages work off, one micro batch for each.
         row = {**row, "micro_batch": max(1, row["micro_batch"] // pp)}
     workload = _workload(row, trainer, method, architecture, layout)
+    is_dense = not architecture.experts_total and not architecture.vision_params and pp == 1
+    group = "dense" if is_dense else "other"
+    return _case(row, group, workload, layout, architecture, catalog)
+
+
+def _case(
+    row: dict[str, Any],
+    group: str,
+    workload: Optimizing,
+    layout: Layout,
+    architecture: Architecture,
+    catalog: Catalog,
+) -> Row:
     gpu, known = _gpu(row, catalog)
-    instance = _instance(gpu, count, catalog)
-    placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
+    instance = _instance(gpu, row["n_gpus"] or 1, catalog)
     measured = row["measured"]
     peak = measured.get("peak_gib_per_gpu")
     stated = row["evidence"].startswith(STATED)
-    is_dense = not architecture.experts_total and not architecture.vision_params and pp == 1
-    fits = False if measured.get("oom") else measured.get("fits")
     return Row(
         row["id"],
-        "dense" if is_dense else "other",
+        group,
         workload,
-        placement,
+        Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND),
         architecture,
         None if peak is None or stated else round(peak * GIB),
         _counted(row["mem_kind"] or ""),
-        fits,
+        False if measured.get("oom") else measured.get("fits"),
         known,
     )
 

@@ -273,6 +273,7 @@ class DeclarationArgs(TypedDict, total=False):
     frames: int
     seconds: float
     fps: float
+    caption_tokens: int
     text_encoder_format: str
     cached_latents: bool
     cached_text_embeddings: bool

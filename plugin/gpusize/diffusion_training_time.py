@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.memory.diffusion.activations import tokens
 from gpusize.memory.diffusion_training.job import job_of
-from gpusize.memory.diffusion_training.trained import ADAPTED, adapter_params
+from gpusize.memory.diffusion_training.trained import ADAPTED, adapter_params, trained_denoiser
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.pipeline_timing import FLOPS_PER_PARAM, forward_flops
 from gpusize.timing import LINK_SHARE, Timing, inner_link, outer_link, unmodelled
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from gpusize.workload import DiffusionTraining
     from gpusize_catalog.facts import DiffusionComponent
 
-COMPUTE_SHARE = 0.35
+COMPUTE_SHARE = 0.4
 LOW_SHARE, HIGH_SHARE = 0.12, 0.55
 """Share of the GPU's 16-bit peak, and its range. Sources: FLUX.1-dev, QLoRA at 512x768 on an RTX
-4090, 700 steps of 4 pictures in 41 minutes: 0.43 (huggingface/blog 2ece681, flux-qlora.md);
-generation by the same transformers reaches 0.28 to 0.62 (see there); the low end is assumed, for
-small pictures one by one on large GPUs, which wait for the host."""
+4090, 700 steps of 4 pictures in 41 minutes: 0.47 (huggingface/blog 2ece681, flux-qlora.md);
+generation by the same transformers reaches 0.28 to 0.62, training of language models 0.32 to 0.55
+(see there); the low end is assumed, for small pictures one by one on large GPUs, which wait for the
+host."""
 HALF = 2
 """Bytes of a weight or gradient that moves."""
 HOUR = 3600
@@ -43,7 +44,7 @@ def diffusion_training_time(
     pipeline = architecture.pipeline
     assert pipeline is not None
     link = outer_link(placement) if placement.nodes > 1 else inner_link(placement)
-    denoiser = max(pipeline.denoisers, key=lambda part: part.params or 0)
+    denoiser = trained_denoiser(workload, pipeline)
     shared = placement.layout.gpus > 1
     missing = _missing(placement, fit, denoiser, link if shared else None)
     blank = unmodelled(*missing)

@@ -42,6 +42,7 @@ STORIES = (
         "bursty-always-on", True, {"always-on-for-bursty": "advisory"}, ("idle hours", "per month")
     ),
     Story("qlora-8b", True, {}, ("g6.xlarge", "one L4 holds it", "h to the end")),
+    Story("lora-flux-l40s", True, {}, ("g6e.xlarge", "one L40S holds it", "train", "h to the end")),
     Story(
         "full-13b-pcie",
         False,

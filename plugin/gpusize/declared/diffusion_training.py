@@ -29,6 +29,11 @@ class DiffusionTraining(Optimizing):
     height: Positive = Field(
         description="Height of the pictures that are trained on, pixels.", examples=[1024]
     )
+    caption_tokens: Positive | None = Field(
+        None,
+        description="Tokens that a caption is padded to; as many as the pipeline takes where it is "
+        "left out.",
+    )
     text_encoder_format: Annotated[str, WEIGHTS_FORMATS] = Field(
         "auto", description="Format of the text encoders' weights; auto: the compute precision."
     )

@@ -25,7 +25,7 @@ class Default(NamedTuple):
 DEFAULTS: tuple[Default, ...] = (
     Default("engine.name", "the engine of most published measurements"),
     Default("trainer.name", "the Trainer of transformers, which most others drive"),
-    Default("micro_batch", "one sequence at once on each GPU"),
+    Default("micro_batch", "one at once on each GPU"),
     Default("optimizer", "the usual one"),
     Default("recompute", "trainers keep activations unless they are told otherwise"),
     Default("loss", "as transformers computes it"),
@@ -38,6 +38,8 @@ DEFAULTS: tuple[Default, ...] = (
     Default("images.width", "pixels of an ordinary photo after scaling"),
     Default("images.height", "pixels of an ordinary photo after scaling"),
     Default("batch", "one at a time"),
+    Default("cached_latents", "trainers encode each batch unless they are told otherwise"),
+    Default("cached_text_embeddings", "trainers encode each caption unless told otherwise"),
     Default("fps", "the frames of a film"),
     Default("pipeline.offload", "the fast choice: everything on the GPU"),
     Default("pipeline.tiling", "what pipelines do unless they are told"),

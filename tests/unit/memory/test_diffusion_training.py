@@ -26,7 +26,13 @@ CACHED = {"cachedLatents": True, "cachedTextEmbeddings": True}
 VIDEO = {"modality": "video", "width": 720, "height": 480, "frames": 49, "recompute": "full"}
 WIDE = {**VIDEO, "width": 768, "height": 512, "trainer": "finetrainers", "tiling": True}
 PICTURE = {"modality": "image", "width": 1024, "height": 1024, "recompute": "full", **CACHED}
-PORTRAIT = {**PICTURE, "width": 512, "height": 768, "optimizer": "adamw-8bit"}
+PORTRAIT = {
+    **PICTURE,
+    "width": 512,
+    "height": 768,
+    "captionTokens": 77,
+    "optimizer": "adamw-8bit",
+}
 OLD = {**PICTURE, "width": 512, "height": 512, "method": "full", "optimizer": "adamw-8bit"}
 FLUX = "black-forest-labs/FLUX.1-dev"
 SD = "stable-diffusion-v1-5/stable-diffusion-v1-5"

@@ -69,6 +69,9 @@ class DiffusionTrainer:
         assert row is not None, "the vocabulary has the trainers of the catalog"
         self.row = row
         self.constants: tuple[str, ...] = (f"{row.trainer} (any version)",)
+        if "trainer" not in workload.model_fields_set:
+            why = "not declared: the example scripts of diffusers"
+            self.assumptions.append(Assumption("trainer", row.trainer, why))
         if workload.compute_precision == formats.AUTO:
             why = "not declared: what pipelines are published for"
             self.assumptions.append(Assumption("computePrecision", self.job.precision, why))

@@ -43,6 +43,13 @@ class Trained(NamedTuple):
     """Bytes of the VAE."""
 
 
+def trained_denoiser(workload: DiffusionTraining, pipeline: PipelineFacts) -> DiffusionComponent:
+    """What removes the noise, of several the largest, with the tokens of the declared captions."""
+    found = max(pipeline.denoisers, key=lambda part: part.params or 0)
+    tokens = workload.caption_tokens
+    return found if tokens is None else found._replace(text_tokens=tokens)
+
+
 def trainable_encoders(pipeline: PipelineFacts) -> tuple[DiffusionComponent, ...]:
     """Text encoders that trainers can train."""
     return tuple(
@@ -58,7 +65,7 @@ def trained_of(
     encoder: FormatFacts,
 ) -> Trained:
     """Split a pipeline into what is trained and what is frozen."""
-    denoiser = max(pipeline.denoisers, key=lambda part: part.params or 0)
+    denoiser = trained_denoiser(workload, pipeline)
     beside = trainable_encoders(pipeline) if workload.train_text_encoder else ()
     adapted = workload.method.value in ADAPTED
     if adapted:

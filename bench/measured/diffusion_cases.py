@@ -1,0 +1,76 @@
+"""Turns a measured row of a run that trained a pipeline into a declaration."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bench.measured.cases import Skip
+from gpusize.architecture import Architecture, architecture_of
+from gpusize.pipeline import find_pipeline
+from gpusize.workload import DiffusionTraining, parse_workload
+from gpusize_catalog.store import Catalog
+
+MODALITIES = {"image-diffusion": "image", "video-diffusion": "video"}
+"""What rows call it, and its word here."""
+TRAINERS = {
+    "diffusers": "diffusers",
+    "finetrainers": "finetrainers",
+    "sd-scripts": "kohya",
+    "musubi-tuner": "musubi-tuner",
+    "SimpleTuner": "simpletuner",
+}
+CACHING = frozenset({"finetrainers", "musubi-tuner", "simpletuner"})
+"""Trainers that encode everything before the training unless they are told otherwise."""
+METHODS = frozenset({"full", "lora", "qlora", "dora"})
+FORMATS = {"bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "int8": "int8", "nf4": "nf4"}
+SIZE = re.compile(r"(?:(\d+)x)?(\d+)x(\d+)$")
+"""Frames, then sides, as rows write them."""
+SWAPPED = re.compile(r"swap|offload")
+
+
+def diffusion_workload(
+    row: dict[str, Any], catalog: Catalog
+) -> tuple[DiffusionTraining, Architecture]:
+    """Make a declaration of a row; raises `Skip` with the reason."""
+    modality = MODALITIES[row["modality"]]
+    pipeline = find_pipeline(row["model"], catalog)
+    trainer = TRAINERS.get(row["framework"])
+    size = SIZE.match(row.get("resolution") or "")
+    for is_there, reason in (
+        (pipeline, f"no facts for {row['model']}"),
+        (trainer, f"no constants for {row['framework']}"),
+        (size, "resolution is not stated"),
+        (row["method"] in METHODS, f"method {row['method']}"),
+        (row["micro_batch"], "no micro batch stated"),
+        (isinstance(row["gradient_checkpointing"], bool), "recomputation is not stated"),
+        (not SWAPPED.search(row["sharding"] or ""), "blocks that wait in host memory"),
+    ):
+        if not is_there:
+            raise Skip(reason)
+    assert pipeline is not None
+    assert trainer is not None
+    assert size is not None
+    declared: dict[str, Any] = {
+        "kind": "fine-tuning",
+        "modality": modality,
+        "model": pipeline.name,
+        "region": "us-east-1",
+        "trainer": trainer,
+        "method": row["method"],
+        "width": int(size[3 if size[1] else 2]),
+        "height": int(size[2 if size[1] else 3]),
+        "microBatch": row["micro_batch"],
+        "recompute": "full" if row["gradient_checkpointing"] else "none",
+        "cachedLatents": row.get("cached_latents", trainer in CACHING),
+        "cachedTextEmbeddings": row.get("cached_text_embeddings", trainer in CACHING),
+        "optimizer": "adamw-8bit" if "8bit" in (row["optimizer"] or "") else "adamw",
+    }
+    if row["method"] != "full":
+        declared["weightsFormat"] = FORMATS.get(row["weights_dtype"], "auto")
+        declared["adapter"] = {"rank": row["lora_rank"] or 16}
+    if size[1]:
+        declared["frames"] = int(size[1])
+    workload = parse_workload(declared)
+    assert isinstance(workload, DiffusionTraining)
+    return workload, architecture_of(pipeline.name, catalog)
