@@ -383,7 +383,7 @@ class DiffusionComponent(NamedTuple):
     params: int | None
     """None: not counted."""
     makes: str
-    """image, video or audio, on the part that removes the noise; else empty."""
+    """image, video or audio, on the part that removes the noise or generates first; else empty."""
     hidden: int | None
     """Width of the denoiser; of a U-Net, its width at full latent resolution."""
     blocks: int | None
@@ -402,10 +402,10 @@ class DiffusionComponent(NamedTuple):
     stream_bits: int | None
     """Bits of one number of the residual stream beside 16-bit weights."""
     scale: int | None
-    """Pixels per latent pixel, each way."""
+    """Pixels per latent pixel, each way; samples per latent of sound."""
     scale_frames: int | None
     decoder_kind: str
-    """2d, causal-3d or conditioned-3d; else empty."""
+    """2d, causal-3d, conditioned-3d, or 1d for sound; else empty."""
     decoder_width: int | None
     """Channels of the decoder's widest layer at its last resolution."""
     decoder_shrink: int | None
@@ -415,6 +415,23 @@ class DiffusionComponent(NamedTuple):
     tile_pixels: int | None
     upcasts_fp16: bool | None
     """Whether the decoder computes in fp32 where the pipeline is fp16."""
+    native_format: str
+    """Format that the weights are published and loaded in; empty: the compute precision."""
+    sample_rate: int | None
+    """Samples of sound per second; `scale` then is samples per latent."""
+    latents: int | None
+    """Latents of every clip, however long; None: as many as its length takes."""
+    longest_seconds: float | None
+    """Longest clip; None: not known."""
+    tile_latents: int | None
+    decoder_flops: int | None
+    """Operations of the decoder for one sample of sound; None: not counted."""
+    tokens_per_second: float | None
+    """Tokens of a generator for a second of sound; None: all positions at once."""
+    positions: int | None
+    """Most positions that a generator holds at once; None: as many as the clip takes."""
+    eager_heads: int | None
+    """Heads whose attention scores are held whole; None: fused attention holds none."""
     geometry_source: str
     notes: str
     source: str

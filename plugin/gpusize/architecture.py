@@ -146,32 +146,19 @@ def architecture_for(
     Raises `GpuSizeError` as `architecture_of`, and for a model of another modality.
     """
     architecture = architecture_of(workload.model, catalog, base_dir)
-    makes = architecture.pipeline.makes if architecture.pipeline else ""
-    modality = workload.modality.value
-    is_picture = modality in PICTURES
-    if is_picture and not makes:
-        listed = " or ".join(catalog.suggest("diffusion_components", architecture.name))
-        fix = f"did you mean {listed}?" if listed else "name a pipeline of the catalog"
-        raise problem(f"{architecture.name} makes no {modality}s", fix)
-    if makes and makes != modality:
-        can = f"declare modality {makes}" if makes in PICTURES else "it cannot be sized yet"
-        raise problem(f"{architecture.name} is a pipeline that makes {MADE[makes]}", can)
+    from gpusize.purpose import require
+
+    require(workload, architecture, catalog)
     return architecture
-
-
-PICTURES = frozenset({"image", "video"})
-"""Modalities that a pipeline makes, of those that can be sized."""
-MADE = {"image": "images", "video": "videos", "audio": "audio"}
 
 
 def _of_name(name: str, catalog: Catalog) -> Architecture:
     """Architecture of a model or pipeline of the catalog."""
     from gpusize.pipeline import find_pipeline
 
-    if catalog.find_model(name) is None:
-        pipeline = find_pipeline(name, catalog)
-        if pipeline is not None:
-            return _of_pipeline(pipeline, name)
+    pipeline = find_pipeline(name, catalog)
+    if pipeline is not None:
+        return _of_pipeline(pipeline, name)
     facts, assumption = catalog.model_match(name)
     return _of_facts(facts, assumption)
 

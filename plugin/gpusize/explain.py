@@ -153,6 +153,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "reasons": list(fit.reasons),
         "constants": list(fit.constants),
         **(_output(fit.output) if fit.output else {}),
+        **({"hostGib": _gib(fit.host)} if fit.host else {}),
     }
 
 
@@ -174,6 +175,7 @@ def _output(output: Output) -> dict[str, Any]:
         "largestBatch": output.largest_batch,
         "largestWidth": output.largest_width or None,
         "largestHeight": output.largest_height or None,
+        **({} if output.largest_seconds is None else {"largestSeconds": output.largest_seconds}),
     }
 
 
@@ -294,7 +296,10 @@ def _memory_lines(fit: Fit) -> Iterator[str]:
         output = fit.output
         largest = f", or {output.largest_width}x{output.largest_height} pixels"
         told = largest if output.largest_width else ""
+        told = f", or {output.largest_seconds:g} seconds" if output.largest_seconds else told
         yield f"  {'':{WIDTH}}at most batch {output.largest_batch}{told}"
+    if fit.output is not None and fit.host and not fit.sharding:
+        yield f"  {'':{WIDTH}}{gib(fit.host)} of weights wait in host memory"
 
 
 def _money_lines(cost: Cost) -> Iterator[str]:

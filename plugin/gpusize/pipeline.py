@@ -1,4 +1,4 @@
-"""A pipeline of components: text encoders, the denoiser that removes the noise, the VAE decoder."""
+"""A pipeline of components: text encoders, what removes the noise or generates, the decoder."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from gpusize_catalog.facts import DiffusionComponent
     from gpusize_catalog.store import Catalog
 
-DENOISERS = frozenset({"transformer", "transformer-2", "unet"})
+GENERATOR = "generator"
+"""A part that makes tokens of sound, one after the other or to fill in."""
+DENOISERS = frozenset({"transformer", "transformer-2", "unet", GENERATOR})
 ENCODER = "text-encoder"
-DECODER = "vae"
+DECODERS = frozenset({"vae", "codec"})
 
 
 class PipelineFacts(NamedTuple):
@@ -23,7 +25,7 @@ class PipelineFacts(NamedTuple):
 
     @property
     def denoisers(self) -> tuple[DiffusionComponent, ...]:
-        """Transformers or U-Nets; only one works at a time."""
+        """Transformers, U-Nets or generators; only one works at a time."""
         return tuple([part for part in self.parts if part.component in DENOISERS])
 
     @property
@@ -33,8 +35,23 @@ class PipelineFacts(NamedTuple):
 
     @property
     def decoder(self) -> DiffusionComponent | None:
-        """The VAE."""
-        return next((part for part in self.parts if part.component == DECODER), None)
+        """The VAE, or the codec of sound."""
+        return next((part for part in self.parts if part.component in DECODERS), None)
+
+    @property
+    def generates(self) -> bool:
+        """Whether tokens are generated, and no noise is removed."""
+        return any(part.component == GENERATOR for part in self.parts)
+
+    @property
+    def native_format(self) -> str:
+        """Format in which it is published and loaded; empty: the compute precision."""
+        return next((part.native_format for part in self.parts if part.native_format), "")
+
+    @property
+    def longest_seconds(self) -> float | None:
+        """Longest clip that it makes; None: not known, or no sound."""
+        return next((part.longest_seconds for part in self.parts if part.longest_seconds), None)
 
     @property
     def params(self) -> int:
@@ -57,12 +74,18 @@ def unknown_facts(pipeline: PipelineFacts) -> list[str]:
         for part in pipeline.parts
         if part.params is None
     ]
-    if not pipeline.denoisers or any(
-        None in (part.hidden, part.patch, part.patch_frames, part.rows_per_sample)
-        for part in pipeline.denoisers
-    ):
-        missing.append(f"geometry of the denoiser of {pipeline.name} is not known")
+    if not pipeline.denoisers or any(None in _geometry(part) for part in pipeline.denoisers):
+        what = GENERATOR if pipeline.generates else "denoiser"
+        missing.append(f"geometry of the {what} of {pipeline.name} is not known")
     decoder = pipeline.decoder
     if decoder is None or not decoder.decoder_kind or None in (decoder.scale, decoder.scale_frames):
-        missing.append(f"geometry of the VAE of {pipeline.name} is not known")
+        what = "codec" if pipeline.generates else "VAE"
+        missing.append(f"geometry of the {what} of {pipeline.name} is not known")
     return missing
+
+
+def _geometry(part: DiffusionComponent) -> tuple[float | None, ...]:
+    """What must be known of a part that works on samples."""
+    if part.component == GENERATOR:
+        return part.hidden, part.blocks, part.tokens_per_second or part.positions
+    return part.hidden, part.patch, part.patch_frames, part.rows_per_sample

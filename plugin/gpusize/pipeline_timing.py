@@ -1,17 +1,19 @@
 """How long a pipeline takes: the operations of its transformer, step by step.
 
 The bound takes the peak of the GPU for granted. The estimate lies between the shares of the peak
-that published runs reach; text encoding and decoding are small beside it and are not counted.
+that published runs reach; text encoding and the decoding of pictures are small beside it and are
+not counted, the decoding of sound is.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusize.memory.diffusion import sound
 from gpusize.memory.diffusion.activations import tokens
 from gpusize.memory.diffusion.job import job_of
 from gpusize.timing import Pace, Timing, unmodelled
-from gpusize.workload import Generation, PipelineOffload, VideoGeneration
+from gpusize.workload import Audio, Generation, PipelineOffload, VideoGeneration
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -52,16 +54,19 @@ def _pace(
         return None, (unknown,)
     best = flops / peak
     what = "second of video" if isinstance(workload, VideoGeneration) else "image"
+    what = "second of sound" if isinstance(workload, Audio) else what
     return Pace(what, best / COMPUTE_SHARE, best / HIGH_SHARE, best / LOW_SHARE, best), ()
 
 
 def _flops(workload: Workload, architecture: Architecture) -> tuple[float, str]:
-    """Operations of an image or a second of video, and why they are not known."""
+    """Operations of an image or a second of video or sound, and why they are not known."""
     pipeline = architecture.pipeline
-    if pipeline is None or not isinstance(workload, Generation):
+    if pipeline is None or not isinstance(workload, (Generation, Audio)):
         return 0.0, "not a pipeline"
     decoder = pipeline.decoder
     denoiser = pipeline.denoisers[0]
+    if pipeline.generates:
+        return 0.0, "the time of tokens that transformers makes one by one is not modelled"
     if workload.steps is None:
         return 0.0, "steps are not declared"
     if workload.pipeline.offload is PipelineOffload.SEQUENTIAL:
@@ -70,8 +75,14 @@ def _flops(workload: Workload, architecture: Architecture) -> tuple[float, str]:
         return 0.0, "the time of fp32 is not modelled"
     if decoder is None or denoiser.blocks is None or denoiser.hidden is None:
         return 0.0, f"the time of a {denoiser.class_or_name} is not modelled"
-    once = forward_flops(denoiser, tokens(denoiser, decoder, job_of(workload)))
+    job = job_of(workload)
+    once = forward_flops(denoiser, tokens(denoiser, decoder, job))
     whole = once * (denoiser.passes or 1) * workload.steps
+    if isinstance(workload, Audio):
+        if decoder.decoder_flops is None:
+            return 0.0, f"the time of a {decoder.class_or_name} is not modelled"
+        samples = sound.latents(denoiser, decoder, job.seconds) * (decoder.scale or 1)
+        return (whole + samples * decoder.decoder_flops) / job.seconds, ""
     return (whole / workload.length if isinstance(workload, VideoGeneration) else whole), ""
 
 

@@ -86,7 +86,7 @@ class Pace(NamedTuple):
     """Seconds that a pipeline takes on one GPU for each sample."""
 
     what: str
-    """image, or second of video."""
+    """image, or second of video or sound."""
     seconds: float
     """Estimate, and the ends of its error band."""
     low: float

@@ -9,6 +9,12 @@ docs are made from it.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpusize.declared.audio import (
+    Audio,
+    AudioBatchInference,
+    AudioEvaluation,
+    AudioServing,
+)
 from gpusize.declared.base import Bounded, Service, Workload
 from gpusize.declared.diffusion_training import (
     DiffusionTraining,
@@ -99,6 +105,7 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
 
 __all__ = [
+    "BATCHED",
     "MAX_COUNT",
     "MAX_TEXT",
     "RESERVED_KINDS",
@@ -108,6 +115,10 @@ __all__ = [
     "AdapterTargets",
     "Amount",
     "AttentionKernel",
+    "Audio",
+    "AudioBatchInference",
+    "AudioEvaluation",
+    "AudioServing",
     "AutoStop",
     "BatchInference",
     "Bounded",
@@ -190,7 +201,7 @@ __all__ = [
 RESERVED_KINDS = ("post-training",)
 """Kinds of the vocabulary that this version cannot size."""
 
-RESERVED_MODALITIES = ("audio",)
+RESERVED_MODALITIES: tuple[str, ...] = ()
 """Modalities of the vocabulary that this version cannot size."""
 
 WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
@@ -213,7 +224,13 @@ WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.EMBEDDING): EmbeddingServing,
     (Kind.BATCH_INFERENCE, Modality.EMBEDDING): EmbeddingBatchInference,
     (Kind.EVALUATION, Modality.EMBEDDING): EmbeddingEvaluation,
+    (Kind.SERVING, Modality.AUDIO): AudioServing,
+    (Kind.BATCH_INFERENCE, Modality.AUDIO): AudioBatchInference,
+    (Kind.EVALUATION, Modality.AUDIO): AudioEvaluation,
 }
+
+BATCHED = (Generation, Embedding, Audio)
+"""Classes of work that runs whole on each GPU, batch by batch: it has no sequences to serve."""
 
 
 def parse_workload(raw: Any, path: str = "", catalog: "Catalog | None" = None) -> Workload:

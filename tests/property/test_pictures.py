@@ -16,7 +16,7 @@ from gpusize.memory.result import Verdict
 from gpusize.pipeline import find_pipeline, unknown_facts
 from gpusize.resolve import resolve
 from gpusize.resolving.search import blocks, reasons_of
-from gpusize.workload import Generation, parse_workload
+from gpusize.workload import Audio, Generation, parse_workload
 from gpusize_catalog.store import load
 
 CATALOG = load()
@@ -33,15 +33,13 @@ OFFLOADS = ("none", "model", "sequential")
 
 @st.composite
 def declarations(draw: st.DrawFn) -> dict[str, Any]:
-    """A declaration of pictures without pins."""
+    """A declaration of pictures or sound without pins."""
     pipeline = draw(st.sampled_from(PIPELINES))
     fields: dict[str, Any] = {
         "kind": draw(st.sampled_from(("serving", "batch-inference", "evaluation"))),
         "modality": pipeline.makes,
         "model": pipeline.name,
         "region": draw(st.sampled_from(("us-east-1", "eu-central-1"))),
-        "width": draw(st.sampled_from(SIDES)),
-        "height": draw(st.sampled_from(SIDES)),
         "batch": draw(st.sampled_from((1, 2, 3, 8))),
         "concurrency": draw(st.sampled_from((1, 4))),
         "weightsFormat": draw(st.sampled_from(FORMATS)),
@@ -54,6 +52,10 @@ def declarations(draw: st.DrawFn) -> dict[str, Any]:
             "quantizedOnGpu": draw(st.booleans()),
         },
     }
+    if pipeline.makes == "audio":
+        fields["seconds"] = draw(st.floats(0.5, pipeline.longest_seconds or 100.0))
+        return fields
+    fields.update(width=draw(st.sampled_from(SIDES)), height=draw(st.sampled_from(SIDES)))
     if pipeline.makes == "video":
         fields["frames"] = draw(st.integers(1, 200))
     return fields
@@ -62,7 +64,7 @@ def declarations(draw: st.DrawFn) -> dict[str, Any]:
 def peak(fields: dict[str, Any], **changes: Any) -> int:
     """Bytes of the fullest stage."""
     workload = parse_workload({**fields, **changes})
-    assert isinstance(workload, Generation)
+    assert isinstance(workload, (Generation, Audio))
     sizer = Diffusion(workload, architecture_for(workload, CATALOG), CATALOG)
     assert not sizer.problems
     held = weights.weights_of(sizer.pipeline, sizer.job, sizer.form, sizer.encoder)
@@ -78,6 +80,12 @@ def held(fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def test_more_to_make_never_needs_less(fields: dict[str, Any], more: int) -> None:
     least = peak(fields)
     assert peak(fields, batch=fields["batch"] + more) >= least
+    if "seconds" in fields:
+        pipeline = find_pipeline(fields["model"], CATALOG)
+        assert pipeline is not None
+        longer = fields["seconds"] + 10 * more
+        assert peak(fields, seconds=min(longer, pipeline.longest_seconds or longer)) >= least
+        return
     assert peak(fields, width=fields["width"] + 8 * more) >= least
     assert peak(fields, height=fields["height"] + 8 * more) >= least
     if "frames" in fields:
@@ -127,7 +135,7 @@ def test_nothing_speaks_against_an_open_plan(fields: dict[str, Any]) -> None:
 @given(declarations())
 def test_no_gpu_below_the_floor_holds_it(fields: dict[str, Any]) -> None:
     workload = parse_workload(fields)
-    assert isinstance(workload, Generation)
+    assert isinstance(workload, (Generation, Audio))
     sizer = Diffusion(workload, architecture_for(workload, CATALOG), CATALOG)
     from gpusize.memory.runtime import Device
     from gpusize.placement import Layout

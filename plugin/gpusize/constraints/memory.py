@@ -13,6 +13,7 @@ from gpusize.resolving.demand import inference
 from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
+    from gpusize.memory.result import Fit
     from gpusize.resolving.candidate import Candidate
 
 PERCENT = 100
@@ -88,11 +89,12 @@ def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
         fixes.append(f"batch {output.largest_batch}")
     if output.largest_width:
         fixes.append(f"{output.largest_width}x{output.largest_height} pixels")
+    if output.largest_seconds:
+        fixes.append(f"{output.largest_seconds:g} seconds")
     yield Reason(
         "pipeline-exceeds-vram",
         Weight.ERROR,
-        f"to {output.stage} needs {gib(fit.need)} per GPU (weights {gib(fit.term(Term.WEIGHTS))},"
-        f" activations {gib(fit.term(Term.ACTIVATIONS))}),"
+        f"to {output.stage} needs {gib(fit.need)} per GPU ({_parts(fit)}),"
         f" {candidate} has {gib(fit.budget)} usable",
         f"at most {' or '.join(fixes)} fits" if fixes else "",
         {
@@ -102,6 +104,12 @@ def pipeline_exceeds_vram(candidate: Candidate) -> Iterator[Reason]:
             **of_budget(candidate),
         },
     )
+
+
+def _parts(fit: Fit) -> str:
+    """What of a fit depends on what is declared, in words."""
+    parts = (Term.WEIGHTS, Term.KV_CACHE, Term.ACTIVATIONS)
+    return ", ".join(f"{term.value} {gib(fit.term(term))}" for term in parts if fit.term(term))
 
 
 def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:

@@ -42,7 +42,7 @@ class Workload(Group):
     modality: Modality = Field(Modality.TEXT, description="What goes in and out.")
     model: Text | InlineModel = Field(
         description="Model: a catalog id or alias, the path of a config.json, or an architecture; "
-        "for images and videos the id of a pipeline.",
+        "for images, videos and most of audio the id of a pipeline.",
         examples=["meta-llama/Llama-3.1-8B-Instruct"],
     )
     weights_format: Annotated[str, WEIGHTS_FORMATS] = Field(

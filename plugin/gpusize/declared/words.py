@@ -45,6 +45,7 @@ class Modality(str, Enum):
     IMAGE = "image"
     VIDEO = "video"
     EMBEDDING = "embedding"
+    AUDIO = "audio"
 
 
 class Processor(str, Enum):

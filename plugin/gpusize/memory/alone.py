@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from gpusize.memory.result import Verdict
+from gpusize.memory import formats
+from gpusize.memory.result import Assumption, Verdict
 from gpusize.memory.verdict import headroom
 from gpusize_catalog.units import MIB, gib
+
+if TYPE_CHECKING:
+    from gpusize.architecture import Architecture
+    from gpusize.workload import Workload
+    from gpusize_catalog.facts import FormatFacts
+    from gpusize_catalog.store import Catalog
 
 CONTEXT_BYTES = 600 * MIB
 """CUDA context and libraries of a PyTorch process (0.5 to 0.9 GiB, torch 2 on A100 and H100)."""
@@ -15,6 +23,29 @@ RESERVED_SHARE = 0.05
 QUANTIZED = frozenset({"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"})
 """Formats that diffusers and transformers quantize to while they load. Source: the quantization
 guides of diffusers 0.42 and transformers 5.24 (bitsandbytes, torchao, quanto)."""
+
+
+def form_of(
+    workload: Workload, architecture: Architecture, catalog: Catalog, name: str
+) -> tuple[FormatFacts | None, list[str], list[Assumption]]:
+    """The format of a model's weights, what is not known of them, and what was assumed.
+
+    `name` is the library that loads them.
+    """
+    problems: list[str] = []
+    assumptions: list[Assumption] = []
+    if not architecture.known:
+        problems.append(f"{architecture.name}: {architecture.unknown_reason}")
+    word = formats.resolved_format(workload.weights_format, architecture)
+    form = formats.find_format(catalog, word) if word else None
+    if form is None:
+        problems.append(f"format of the weights of {architecture.name} is not known")
+    elif form.id not in formats.COMPUTE_BYTES and form.id not in QUANTIZED:
+        problems.append(f"whether {name} loads {form.id} weights is not known")
+    elif workload.weights_format == formats.AUTO:
+        why = "not declared: the checkpoint's own"
+        assumptions.append(Assumption("weightsFormat", form.id, why))
+    return form, problems, assumptions
 
 
 def overhead(activations: int) -> int:

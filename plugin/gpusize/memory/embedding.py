@@ -6,7 +6,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory import alone, formats
-from gpusize.memory.result import Assumption, Fit, Output, Term
+from gpusize.memory.result import Fit, Output, Term
 from gpusize.memory.verdict import headroom
 
 if TYPE_CHECKING:
@@ -69,19 +69,9 @@ class Embedder:
         self.workload = workload
         self.architecture = architecture
         self.constants: tuple[str, ...] = (NAME,)
-        self.assumptions: list[Assumption] = []
-        self.problems: list[str] = []
-        if not architecture.known:
-            self.problems.append(f"{architecture.name}: {architecture.unknown_reason}")
-        word = formats.resolved_format(workload.weights_format, architecture)
-        self.form = formats.find_format(catalog, word) if word else None
-        if self.form is None:
-            self.problems.append(f"format of the weights of {architecture.name} is not known")
-        elif self.form.id not in formats.COMPUTE_BYTES and self.form.id not in alone.QUANTIZED:
-            self.problems.append(f"whether {NAME} loads {self.form.id} weights is not known")
-        elif workload.weights_format == formats.AUTO:
-            why = "not declared: the checkpoint's own"
-            self.assumptions.append(Assumption("weightsFormat", self.form.id, why))
+        self.form, self.problems, self.assumptions = alone.form_of(
+            workload, architecture, catalog, NAME
+        )
         if workload.compute_precision not in (formats.AUTO, *formats.COMPUTE_BYTES):
             told = f"embedding in {workload.compute_precision} is not modelled, only its weights"
             self.problems.append(told)

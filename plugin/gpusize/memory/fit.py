@@ -69,10 +69,19 @@ def _embedder(workload: Any, architecture: Architecture, catalog: Catalog) -> Si
     return Embedder(workload, architecture, catalog)
 
 
+def _of_sound(workload: Any, architecture: Architecture, catalog: Catalog) -> Sizer:
+    if architecture.pipeline is not None:
+        return _diffusion(workload, architecture, catalog)
+    from gpusize.memory.recognition import Recognizer
+
+    return Recognizer(workload, architecture, catalog)
+
+
 BY_MODALITY: dict[str, Callable[..., Sizer]] = {
     "image": _diffusion,
     "video": _diffusion,
     "embedding": _embedder,
+    "audio": _of_sound,
 }
 """Where the modality decides more than the kind: what generates no tokens."""
 

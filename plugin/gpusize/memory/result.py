@@ -61,10 +61,11 @@ class Assumption(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a fit says of work that has no sequences: pictures, embeddings."""
+    """What a fit says of work that has no sequences: pictures, sound, embeddings."""
 
     stage: str
-    """The stage that needs most: load, encode text or pictures, denoise, decode, train or embed."""
+    """The stage that needs most: load, encode text or pictures, denoise, decode, train, embed;
+    generate, or transcribe."""
     largest_batch: int
     """Samples of the declared size, or texts, that one GPU takes at once; 0 where not one."""
     largest_width: int
@@ -72,6 +73,8 @@ class Output(NamedTuple):
     largest_height: int
     stored: int
     """Bytes of the weights as they are downloaded."""
+    largest_seconds: float | None = None
+    """Longest clip at the declared batch; 0 where none, None where length does not matter."""
 
 
 class Fit(NamedTuple):

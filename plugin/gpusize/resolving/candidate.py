@@ -24,9 +24,9 @@ from gpusize.training_time import training_time
 from gpusize.volumes import Disk, disk_of
 from gpusize.wording import counted
 from gpusize.workload import (
+    BATCHED,
+    Audio,
     DiffusionTraining,
-    Embedding,
-    Generation,
     Inference,
     Optimizing,
     Training,
@@ -133,7 +133,7 @@ class Study:
     @property
     def whole(self) -> bool:
         """Whether each GPU does the work whole, and more GPUs are more copies."""
-        return isinstance(self.workload, (Generation, Embedding))
+        return isinstance(self.workload, BATCHED)
 
     def opened(self) -> Study:
         """The same work on any instance type; itself where none is pinned."""
@@ -301,7 +301,8 @@ class Study:
 
             return timing_of_pipeline(self.workload, self.architecture, placement)
         if self.whole:
-            return unmodelled("the time of embedding is not modelled")
+            what = "recognizing speech" if isinstance(self.workload, Audio) else "embedding"
+            return unmodelled(f"the time of {what} is not modelled")
         fit = self.fit(placement, hardware)
         if isinstance(self.workload, Training):
             return training_time(placement, fit, self.architecture, self.workload, self.demand)

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
+    BATCHED,
+    Audio,
     Bounded,
     DiffusionTraining,
     Embedding,
@@ -34,6 +36,8 @@ PIPELINES = "diffusers"
 """What runs pipelines that make pictures."""
 EMBEDDERS = "transformers"
 """What runs models that embed texts."""
+SOUND = "PyTorch"
+"""What runs models of sound, by transformers or by diffusers."""
 OUTPUT_SHARE = 4
 """One part in so many of a short context is taken for the answer."""
 
@@ -129,7 +133,7 @@ def demand_of(workload: Workload) -> Demand:
         return _training_demand(workload)
     if isinstance(workload, DiffusionTraining):
         return _pictures_demand(workload)
-    if isinstance(workload, (Generation, Embedding)):
+    if isinstance(workload, BATCHED):
         return _of_batches(workload)
     workload = inference(workload)
     found = _of_service(workload)
@@ -199,12 +203,12 @@ def _copies(workload: Optimizing) -> int:
     return max(1, workload.global_batch // workload.micro_batch)
 
 
-def _of_batches(workload: Generation | Embedding) -> Demand:
+def _of_batches(workload: Generation | Embedding | Audio) -> Demand:
     """The numbers of work that generates no tokens: batches take the place of sequences."""
     found = _of_service(workload)
     return Demand(
         kind=workload.kind,
-        engine=PIPELINES if isinstance(workload, Generation) else EMBEDDERS,
+        engine=_library(workload),
         interruptible=_interruptible(workload, bool(found.get("user_facing"))),
         concurrency=workload.concurrency,
         context_length=workload.context_length if isinstance(workload, Embedding) else 0,
@@ -212,6 +216,12 @@ def _of_batches(workload: Generation | Embedding) -> Demand:
         replicas_max=workload.replicas.max,
         reads=False,
     )._replace(**found, **_of_run(workload))
+
+
+def _library(workload: Generation | Embedding | Audio) -> str:
+    if isinstance(workload, Audio):
+        return SOUND
+    return PIPELINES if isinstance(workload, Generation) else EMBEDDERS
 
 
 def _of_service(workload: Workload) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gpusize.names import to_camel
 from gpusize.resolving.changes import plan_with
 from gpusize.wording import plan_in_words
 from gpusize.workload import (
+    Audio,
     DiffusionTraining,
     Generation,
     Loss,
@@ -80,7 +81,7 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
 def _pipeline(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
     """Smaller weights of a pipeline, components that wait their turn, tiles."""
     workload = study.workload
-    if not isinstance(workload, Generation):
+    if study.architecture.pipeline is None or not isinstance(workload, (Generation, Audio)):
         return
     held = workload.pipeline
     changes: dict[str, dict[str, Any]] = {}

@@ -178,7 +178,7 @@ def test_what_is_not_known_is_said(sized, model, fields, reason) -> None:
         ("FLUX.1-def", {}, "did you mean"),
         ("meta-llama/Llama-3.1-8B", {}, "makes no images"),
         (COG, {}, "is a pipeline that makes videos (declare modality video)"),
-        ("stabilityai/stable-audio-open-1.0", {}, "makes audio (it cannot be sized yet)"),
+        ("stabilityai/stable-audio-open-1.0", {}, "makes audio (declare modality audio)"),
     ],
 )
 def test_a_model_of_another_modality_is_told(sized, model, fields, told) -> None:

@@ -77,3 +77,37 @@ def test_a_page_tells_the_time() -> None:
     assert timing_data(resolution.plan.timing)["per"] == "image"
     without = resolve(parse_workload({**raw, "steps": None}), CATALOG, today=TODAY)
     assert "time per sample is not known: steps are not declared" in to_text(without)
+
+
+ACE = {"modality": "audio", "model": "ACE-Step/acestep-v15-turbo", "seconds": 240, "steps": 8}
+STABLE = {"modality": "audio", "model": "stabilityai/stable-audio-open-1.0", "seconds": 30}
+
+
+def test_a_song_takes_no_longer_than_published() -> None:
+    """Source: ace-step/ACE-Step-1.5, README: under 2 s for a song on an A100."""
+    pace = timed("p4d.24xlarge", **ACE).pace
+    assert pace.what == "second of sound"
+    assert pace.bound < pace.low
+    assert pace.seconds * 240 < 2
+
+
+def test_a_window_takes_the_same_whatever_is_kept_of_it() -> None:
+    short, long = (
+        timed("g6e.xlarge", **{**STABLE, "steps": 100, "seconds": length}).pace
+        for length in (10, 40)
+    )
+    assert short.seconds * 10 == pytest.approx(long.seconds * 40)
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("facebook/musicgen-large", "tokens that transformers makes one by one"),
+        ("openai/whisper-large-v3", "the time of recognizing speech is not modelled"),
+        ("stabilityai/stable-audio-open-1.0", "steps are not declared"),
+    ],
+)
+def test_times_of_sound_that_are_not_known(model, told) -> None:
+    timing = timed("g6.xlarge", modality="audio", model=model, seconds=10)
+    assert timing.pace is None
+    assert told in timing.unknown[0]

@@ -64,6 +64,22 @@ def test_what_would_fit_is_tried() -> None:
     assert not any(text.startswith("contextLength") for text in told)
 
 
+def test_weights_that_wait_must_fit_into_host_memory() -> None:
+    """CogVideoX-5b holds 19.6 GiB, g5.xlarge 16 GiB of host memory."""
+    refused = decided(VIDEO, instanceType="g5.xlarge", pipeline={"offload": "model"})
+    assert refused.plan is None
+    told = [reason for one in refused.rejections for reason in one.reasons]
+    host = next(reason for reason in told if reason.name == "offload-exceeds-host")
+    assert host.text.endswith("offload 19.6 GiB together, the host has 16.0 GiB")
+    assert decided(VIDEO, instanceType="g5.4xlarge", pipeline={"offload": "model"}).plan
+
+
+def test_the_page_says_what_waits_in_host_memory() -> None:
+    resolution = decided(VIDEO, pipeline={"offload": "model"})
+    assert to_data(resolution)["plan"]["memory"]["hostGib"] == 19.648
+    assert "19.6 GiB of weights wait in host memory" in to_text(resolution)
+
+
 def test_a_smaller_batch_is_proposed() -> None:
     told = decided(IMAGE, batch=512).would_fit
     batches = [text for text in told if text.startswith("batch ")]

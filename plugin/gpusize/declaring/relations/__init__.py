@@ -13,7 +13,7 @@ from gpusize.declaring.relations.common import COMMON
 from gpusize.declaring.relations.diffusion_training import DIFFUSION_TRAINING
 from gpusize.declaring.relations.given import Given, Relation
 from gpusize.declaring.relations.inline import INLINE
-from gpusize.declaring.relations.pictures import EMBEDDING, PICTURES
+from gpusize.declaring.relations.pictures import AUDIO, EMBEDDING, PICTURES
 from gpusize.declaring.relations.serving import SERVING
 from gpusize.declaring.relations.training import TRAINING
 
@@ -22,11 +22,14 @@ __all__ = ["Given", "Relation", "relations_of"]
 EVERYWHERE = COMMON + BUYING + SERVING + TRAINING
 """Relations of fields that are only there where the kind has them."""
 
+WHOLE = {"embedding": EMBEDDING, "audio": AUDIO}
+"""Modalities of work that runs whole on each GPU, by batches."""
+
 
 def relations_of(data: dict[str, Any]) -> tuple[Relation, ...]:
     """The relations that can concern a declaration."""
     if data.get("modality") in ("image", "video"):
         trains = data.get("kind") == "fine-tuning"
         return EVERYWHERE + PICTURES + (DIFFUSION_TRAINING if trains else ())
-    known = EVERYWHERE + EMBEDDING if data.get("modality") == "embedding" else EVERYWHERE
+    known = EVERYWHERE + WHOLE.get(str(data.get("modality")), ())
     return known + INLINE if isinstance(data.get("model"), dict) else known

@@ -57,6 +57,7 @@ def pipeline_by_name(given: Given) -> Iterator[Problem]:
 
 
 EMBEDDING: tuple[Relation, ...] = (whole_on_each_gpu,)
+AUDIO: tuple[Relation, ...] = (whole_on_each_gpu, pipeline_by_name)
 PICTURES: tuple[Relation, ...] = (
     picture_sides,
     one_length,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusize.memory.diffusion import sound
 from gpusize.memory.diffusion.weights import decoder_number
 from gpusize.memory.formats import BITS_PER_BYTE
+from gpusize.pipeline import GENERATOR
 
 if TYPE_CHECKING:
     from gpusize.memory.diffusion.job import Job
@@ -28,7 +30,9 @@ OUTPUT_COPIES = 2
 
 
 def tokens(denoiser: DiffusionComponent, decoder: DiffusionComponent, job: Job) -> int:
-    """Tokens of one row: the picture's patches and the text."""
+    """Tokens of one row: the patches of a picture or of sound, and the text."""
+    if decoder.sample_rate:
+        return sound.tokens(denoiser, decoder, job.seconds)
     latent_frames = 1 + (job.frames - 1) // (decoder.scale_frames or 1)
     side = (decoder.scale or 1) * (denoiser.patch or 1)
     patches = -(-job.width // side) * -(-job.height // side)
@@ -42,6 +46,21 @@ def denoise_bytes(denoiser: DiffusionComponent, decoder: DiffusionComponent, job
     rows = job.batch * (denoiser.rows_per_sample or 1)
     width = denoiser.hidden or 0
     return DENOISER_TENSORS * rows * tokens(denoiser, decoder, job) * width * number
+
+
+def work_bytes(part: DiffusionComponent, decoder: DiffusionComponent, job: Job) -> int:
+    """What a part that works on samples holds beside weights: a denoiser, or a generator."""
+    if part.component == GENERATOR:
+        return sound.generate_bytes(part, job)
+    return denoise_bytes(part, decoder, job)
+
+
+def result_bytes(decoder: DiffusionComponent, worker: DiffusionComponent, job: Job) -> int:
+    """Activations of the decoder, of pictures or of sound."""
+    if decoder.sample_rate:
+        count = sound.latents(worker, decoder, job.seconds)
+        return sound.decode_bytes(decoder, job, count, decoder_number(decoder, job))
+    return decode_bytes(decoder, job)
 
 
 def decode_bytes(decoder: DiffusionComponent, job: Job) -> int:

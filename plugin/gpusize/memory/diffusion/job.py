@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpusize.memory import formats
-from gpusize.workload import Film, Generation, PipelineOffload
+from gpusize.workload import Audio, Film, Generation, PipelineOffload
 
 
 class Job(NamedTuple):
@@ -22,6 +22,8 @@ class Job(NamedTuple):
     fused: bool
     tiling: bool
     slicing: bool
+    seconds: float = 0.0
+    """Of sound; pictures have none."""
 
     @property
     def number(self) -> int:
@@ -29,16 +31,22 @@ class Job(NamedTuple):
         return formats.COMPUTE_BYTES[self.precision]
 
 
-def job_of(workload: Generation) -> Job:
+def job_of(workload: Generation | Audio) -> Job:
     """Read a declaration."""
     held = workload.pipeline
     precision = workload.compute_precision
     if precision not in formats.COMPUTE_BYTES:
         precision = formats.DEFAULT_COMPUTE
-    frames = workload.all_frames if isinstance(workload, Film) else 1
+    width, height, frames, seconds = 0, 0, 1, 0.0
+    if isinstance(workload, Audio):
+        seconds = workload.seconds
+    else:
+        width, height = workload.width, workload.height
+    if isinstance(workload, Film):
+        frames = workload.all_frames
     return Job(
-        workload.width,
-        workload.height,
+        width,
+        height,
         frames,
         workload.batch,
         precision,
@@ -47,4 +55,5 @@ def job_of(workload: Generation) -> Job:
         held.fused_projections,
         held.tiling,
         held.slicing,
+        seconds,
     )

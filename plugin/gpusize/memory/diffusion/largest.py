@@ -17,8 +17,13 @@ SIDE_STEP = 16
 
 
 def largest(job: Job, holds: Callable[[Job], bool]) -> tuple[int, int, int]:
-    """The most samples of the size, and the sides of the largest picture of the batch; 0: none."""
+    """The most samples of the size, and the sides of the largest picture of the batch.
+
+    0 where there is none; sound has no sides.
+    """
     batch = alone.most(MOST_SAMPLES, lambda count: holds(job._replace(batch=count)))
+    if job.seconds:
+        return batch, 0, 0
     unit = alone.most(LONGEST_SIDE // SIDE_STEP, lambda count: holds(_scaled(job, count)))
     if not unit:
         return batch, 0, 0

@@ -6,7 +6,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from gpusize.memory import alone, formats
-from gpusize.memory.diffusion import stages, weights
+from gpusize.memory.diffusion import sound, stages, weights
 from gpusize.memory.diffusion.job import job_of
 from gpusize.memory.diffusion.largest import largest
 from gpusize.memory.result import Assumption, Fit, Output, Term
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpusize.memory.diffusion.stages import Stage
     from gpusize.memory.runtime import Device
     from gpusize.placement import Layout
-    from gpusize.workload import Generation
+    from gpusize.workload import Audio, Generation
     from gpusize_catalog.facts import FormatFacts
     from gpusize_catalog.store import Catalog
 
@@ -34,10 +34,12 @@ BF16_CAPABILITY = (8, 0)
 """From here on GPUs compute in bf16. Source: CUDA programming guide, arithmetic by capability."""
 GGUF = "gguf-"
 NAME = "diffusers"
+GENERATING = "transformers"
+"""What runs pipelines that generate tokens."""
 
 
 class Diffusion:
-    """One workload that makes pictures; its need is the same on every GPU."""
+    """One workload that makes pictures or sound; its need is the same on every GPU."""
 
     __slots__ = (
         "_floor",
@@ -48,21 +50,28 @@ class Diffusion:
         "form",
         "is_open",
         "job",
+        "name",
         "pipeline",
         "problems",
     )
 
-    def __init__(self, workload: Generation, architecture: Architecture, catalog: Catalog) -> None:
+    def __init__(
+        self, workload: Generation | Audio, architecture: Architecture, catalog: Catalog
+    ) -> None:
         """Resolve formats; what is not known becomes a problem of every fit."""
         assert architecture.pipeline is not None
         self.pipeline = architecture.pipeline
         self.job = job_of(workload)
         self.assumptions: list[Assumption] = []
-        self.constants: tuple[str, ...] = (NAME,)
+        self.name = GENERATING if self.pipeline.generates else NAME
+        self.constants: tuple[str, ...] = (self.name,)
         self.problems = unknown_facts(self.pipeline)
         self.is_open = workload.compute_precision == formats.AUTO
         if self.is_open:
             why = "not declared: what pipelines are published for"
+            if self.pipeline.native_format:
+                self.job = self.job._replace(precision=self.pipeline.native_format)
+                why = "not declared: as published"
             self.assumptions.append(Assumption("computePrecision", self.job.precision, why))
         elif workload.compute_precision != self.job.precision:
             told = f"pipelines in {workload.compute_precision} are not modelled, only their weights"
@@ -119,7 +128,7 @@ class Diffusion:
     def _falls_back(self, device: Device) -> bool:
         """Whether a GPU without bf16 computes in fp16, nothing else being declared."""
         old = device.capability is not None and device.capability < BF16_CAPABILITY
-        return self.is_open and old
+        return self.is_open and old and self.job.precision == formats.DEFAULT_COMPUTE
 
     def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)
         """Bytes below which no GPU can be: the peak less its error."""
@@ -136,7 +145,7 @@ class Diffusion:
             return base
         found = formats.find_format(catalog, declared)
         if found is None or not _is_taken(found.id):
-            self.problems.append(f"whether diffusers loads {declared} weights is not known")
+            self.problems.append(f"whether {self.name} loads {declared} weights is not known")
             return base
         return found
 
@@ -147,7 +156,8 @@ class Diffusion:
     def _error(self, stage: Stage) -> int:
         quantized = not (weights.is_wide(self.form) and weights.is_wide(self.encoder))
         of_weights = stage.weights * (QUANTIZED_ERROR if quantized else WEIGHTS_ERROR)
-        return round(sqrt(of_weights**2 + (stage.activations * ACTIVATIONS_ERROR) ** 2))
+        share = sound.ACTIVATIONS_ERROR if self.job.seconds else ACTIVATIONS_ERROR
+        return round(sqrt(of_weights**2 + (stage.activations * share) ** 2))
 
     def _output(self, job: Job, stage: Stage, usable: int) -> Output:
         """The peak's stage, and the most that a GPU of such memory makes with room to spare."""
@@ -163,6 +173,13 @@ class Diffusion:
             batch, width, height = largest(job, holds)
             stored = self.pipeline.params * job.number
             found = Output(stage.name, batch, width, height, stored)
+            if job.seconds:
+                seconds = sound.longest(
+                    self.pipeline.longest_seconds,
+                    lambda length: holds(job._replace(seconds=length)),
+                    alone.most,
+                )
+                found = found._replace(largest_seconds=seconds)
             self._largest[key] = found
         return found
 

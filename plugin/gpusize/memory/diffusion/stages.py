@@ -40,11 +40,11 @@ def stages(pipeline: PipelineFacts, job: Job, held: Weights) -> Iterator[Stage]:
     if job.quantized_on_gpu and job.offload is PipelineOffload.NONE:
         yield Stage("load", weights.unquantized(pipeline, job), 0)
     yield Stage("encode text", _on_gpu(job, held, held.encoders), 0)
-    work = max(activations.denoise_bytes(part, decoder, job) for part in pipeline.denoisers)
-    yield Stage("denoise", _on_gpu(job, held, held.denoisers), work)
-    yield Stage(
-        "decode", _on_gpu(job, held, (held.decoder,)), activations.decode_bytes(decoder, job)
-    )
+    work = max(activations.work_bytes(part, decoder, job) for part in pipeline.denoisers)
+    name = "generate" if pipeline.generates else "denoise"
+    yield Stage(name, _on_gpu(job, held, held.denoisers), work)
+    result = activations.result_bytes(decoder, pipeline.denoisers[0], job)
+    yield Stage("decode", _on_gpu(job, held, (held.decoder,)), result)
 
 
 def peak(pipeline: PipelineFacts, job: Job, held: Weights) -> Stage:
