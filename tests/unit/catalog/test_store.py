@@ -182,7 +182,7 @@ def test_search_tells_what_is_unknown(catalog: Catalog) -> None:
 def test_search_finds_pipelines(catalog: Catalog) -> None:
     (flux,) = catalog.search("FLUX.1-schnell image")
     assert flux[2] == "16.9B parameters, 4 components, makes image"
-    assert catalog.search("suno/bark")[0][2] == "parameters not counted, 1 component"
+    assert catalog.search("suno/bark")[0][2] == "0.4B parameters, 4 components, makes audio"
 
 
 def test_a_pipeline_is_found_by_its_last_part(catalog: Catalog) -> None:
