@@ -23,9 +23,9 @@ DIR holds {FILE}: one measured run a line, a JSON object with
   gpu_total_gib, n_gpus, tensor_parallel, pipeline_parallel, data_parallel, sanity, and
   measured: weights_gib_per_gpu, kv_available_gib_per_gpu, max_concurrency, kv_tokens, fits
 
-null stands for what is not known. training.jsonl and the image and video rows of other.jsonl
-beside it are scored too, throughput.jsonl is not. docs/measured.md describes the fields and shows
-the results.
+null stands for what is not known. training.jsonl beside it is scored too, and of other.jsonl the
+rows about images, videos, speech and embedding; throughput.jsonl is not. docs/measured.md describes
+the fields and shows the results.
 """
 
 

@@ -1,4 +1,4 @@
-"""Holds the memory of image and video pipelines to measured peaks: rows of `other.jsonl`."""
+"""Holds the memory of pipelines, sound and embedding to measured peaks: rows of `other.jsonl`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.measured import sounds
 from bench.measured.cases import GPUS, Skip
 from bench.measured.score import Miss, percentile, worst_lines
 from gpusize.memory.fit import fit
@@ -20,9 +21,7 @@ from gpusize_catalog.store import Catalog
 from gpusize_catalog.units import GIB
 
 TASKS = {"text-to-image": "image", "text-to-video": "video", "image-to-video": "video"}
-TEXTS = frozenset({"embedding", "rerank"})
-"""Tasks of which no row has a measured peak."""
-OTHER_TASKS = "not of an image or video pipeline"
+OTHER_TASKS = "not of a pipeline, of sound or of embedding"
 FORMATS = (
     (r"^(int8wo|int8dq|int8 torchao|int8|int8 \(.*\))$", "int8"),
     (r"^(fp8wo|fp8dq|fp8dqrow|fp8)$", "fp8"),
@@ -53,7 +52,7 @@ class Peaks(NamedTuple):
 
 def score_pictures(path: Path, catalog: Catalog) -> Peaks:
     """Predict every row of a file from what it declares."""
-    result = Peaks({"image": [], "video": []}, Counter(), Counter())
+    result = Peaks({"image": [], "video": [], "audio": [], "embedding": []}, Counter(), Counter())
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         try:
@@ -65,8 +64,9 @@ def score_pictures(path: Path, catalog: Catalog) -> Peaks:
 
 def _compare(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None:
     modality = TASKS.get(row["task"])
-    if row["task"] in TEXTS:
-        raise Skip("stated, not measured")
+    if row["task"] in sounds.SOUNDS | sounds.TEXTS:
+        _compare_whole(row, catalog, result)
+        return
     if modality is None:
         raise Skip(f"{row['task'].partition(' ')[0]}: {OTHER_TASKS}")
     declared = _declared(row, modality, catalog)
@@ -78,6 +78,20 @@ def _compare(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None:
         raise Skip("; ".join(found.reasons))
     result.misses[modality].append(Miss(row["id"], _peak(found) / GIB, measured["peak_gib"]))
     if _gpu(row) is not None:
+        result.verdicts[found.verdict.value] += 1
+
+
+def _compare_whole(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None:
+    """Compare sound and texts, which state a peak of PyTorch or of the process."""
+    hears = row["task"] in sounds.SOUNDS
+    declared = sounds.of_sound(row, catalog) if hears else sounds.of_texts(row, catalog)
+    found = fit(parse_workload(declared), _placement(row, catalog), catalog)
+    if found.verdict is Verdict.UNKNOWN:
+        raise Skip("; ".join(found.reasons))
+    whole = (found.need or 0) if sounds.is_process(row) else _peak(found)
+    modality: str = declared["modality"]
+    result.misses[modality].append(Miss(row["id"], whole / GIB, row["measured"]["peak_gib"]))
+    if row["measured"].get("fits") and _gpu(row) is not None:
         result.verdicts[found.verdict.value] += 1
 
 
@@ -178,8 +192,9 @@ def _gpu(row: dict[str, Any]) -> str | None:
 def report_pictures(result: Peaks, show: int) -> str:
     """One line per modality and for all, the worst rows, and what was left out."""
     everything = [miss for misses in result.misses.values() for miss in misses]
+    drawn = [*result.misses["image"], *result.misses["video"]]
     lines = []
-    for name, misses in (("diffusion", everything), *result.misses.items()):
+    for name, misses in (("diffusion", drawn), *result.misses.items()):
         if not misses:
             continue
         sizes = [abs(miss.error) for miss in misses]

@@ -13,7 +13,7 @@ from gpusize_catalog.problems import GpuSizeError, Problem
 
 if TYPE_CHECKING:
     from gpusize.pipeline import PipelineFacts
-    from gpusize.workload import InlineModel, Workload
+    from gpusize.workload import InlineModel, InlinePipeline, Workload
     from gpusize_catalog.facts import ModelFacts
     from gpusize_catalog.store import Catalog
 
@@ -122,15 +122,20 @@ UNBUILT_KINDS = {"compressed": "the cache of compressed attention is not built y
 
 
 def architecture_of(
-    model: str | InlineModel, catalog: Catalog, base_dir: Path | None = None
+    model: str | InlineModel | InlinePipeline,
+    catalog: Catalog,
+    base_dir: Path | None = None,
+    makes: str = "",
 ) -> Architecture:
     """Return the architecture of a catalog id or alias, a config.json path, or an inline model.
+
+    `makes` is the modality that a pipeline given by its components is declared for.
 
     A text that ends in `.json`, or begins like a path, is a path, relative to `base_dir`. Raises
     `GpuSizeError` for an unknown id and for a file that cannot be read as a configuration.
     """
     if not isinstance(model, str):
-        return _of_inline(model)
+        return _of_inline(model, makes)
     if not is_path(model):
         return _of_name(model, catalog)
     from gpusize.hub_config import read_config
@@ -145,7 +150,7 @@ def architecture_for(
 
     Raises `GpuSizeError` as `architecture_of`, and for a model of another modality.
     """
-    architecture = architecture_of(workload.model, catalog, base_dir)
+    architecture = architecture_of(workload.model, catalog, base_dir, workload.modality.value)
     from gpusize.purpose import require
 
     require(workload, architecture, catalog)
@@ -369,8 +374,14 @@ def _linear(facts: ModelFacts, groups: tuple[AttentionGroup, ...], rest: int) ->
     return min(sums, key=lambda total: abs(total - rest))
 
 
-def _of_inline(model: InlineModel) -> Architecture:
+def _of_inline(model: InlineModel | InlinePipeline, makes: str) -> Architecture:
     from gpusize.inline_model import facts_of
+    from gpusize.workload import InlinePipeline
+
+    if isinstance(model, InlinePipeline):
+        from gpusize.inline_pipeline import pipeline_of
+
+        return _of_pipeline(pipeline_of(model, makes), model.name)
 
     return _of_facts(facts_of(model), "")
 

@@ -76,6 +76,37 @@ class ImagesArgs(TypedDict, total=False):
     height: int
 
 
+class InlineComponentArgs(TypedDict, total=False):
+    """One component of a pipeline; names follow the catalog's table of components."""
+
+    part: Literal["text-encoder", "transformer", "unet", "generator", "vae", "codec"]
+    params: int
+    hidden: int
+    blocks: int
+    patch: int
+    patch_frames: int
+    rows_per_sample: int
+    text_tokens: int
+    stream_bits: int
+    attention_sets: int
+    scale: int
+    scale_frames: int
+    decoder_kind: Literal["2d", "causal-3d", "conditioned-3d", "1d"]
+    decoder_width: int
+    decoder_shrink: int
+    decoded_frames: int
+    tile_pixels: int
+    tile_latents: int
+    upcasts_fp16: bool
+    sample_rate: int
+    latents: int
+    longest_seconds: float
+    tokens_per_second: float
+    positions: int
+    eager_heads: int
+    native_format: str
+
+
 class InlineModelArgs(TypedDict, total=False):
     """An architecture given in place of a catalog id; names follow the hub's config.json."""
 
@@ -102,6 +133,13 @@ class InlineModelArgs(TypedDict, total=False):
     first_dense_layers: int
     vision_params: int
     native_format: str
+
+
+class InlinePipelineArgs(TypedDict, total=False):
+    """A pipeline given in place of a name: its text encoders, what makes the sample, a decoder."""
+
+    name: str
+    components: Sequence[InlineComponentArgs]
 
 
 class LatencyArgs(TypedDict, total=False):
@@ -207,8 +245,8 @@ class DeclarationArgs(TypedDict, total=False):
     """What runs and how it must run, as in a workload file."""
 
     kind: Literal["serving", "batch-inference", "evaluation", "fine-tuning", "pre-training"]
-    modality: Literal["text", "vision-language", "image", "video", "embedding"]
-    model: str | InlineModelArgs
+    modality: Literal["text", "vision-language", "image", "video", "embedding", "audio"]
+    model: str | InlineModelArgs | InlinePipelineArgs
     weights_format: str
     compute_precision: str
     region: str
@@ -281,3 +319,4 @@ class DeclarationArgs(TypedDict, total=False):
     ema: bool
     tiling: bool
     train_steps: int
+    beams: int

@@ -70,7 +70,7 @@ FIT: dict[str, tuple[Json, str]] = {
     "constants": (TEXTS, "Rows of the engines table that were used."),
     "stage": (
         TEXT,
-        "Stage that needs most: load, encode text or pictures, denoise, decode, train.",
+        "Stage that needs most: load, encode text or pictures, denoise, generate, decode, train.",
     ),
     "largestBatch": (
         WHOLE,
@@ -81,6 +81,8 @@ FIT: dict[str, tuple[Json, str]] = {
         "Width of the largest picture of the declared shape that fits, pixels.",
     ),
     "largestHeight": (WHOLE, "Its height, pixels."),
+    "largestSeconds": (NUMBER, "Length of the longest clip of sound that fits, seconds."),
+    "hostGib": (NUMBER, "GiB that wait in host memory, of one GPU."),
 }
 GROUPS: dict[str, tuple[str, dict[str, tuple[Json, str]], tuple[str, ...]]] = {
     "DecidedLayout": ("Parallel sizes of one replica.", LAYOUT, tuple(LAYOUT)),

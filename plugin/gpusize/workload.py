@@ -16,6 +16,7 @@ from gpusize.declared.audio import (
     AudioServing,
 )
 from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.components import InlineComponent, InlinePipeline
 from gpusize.declared.diffusion_training import (
     DiffusionTraining,
     ImageFineTuning,
@@ -77,6 +78,8 @@ from gpusize.declared.words import (
     AttentionKernel,
     CheckpointLocation,
     CommitmentPlan,
+    ComponentPart,
+    DecoderKind,
     Fraction,
     InterruptionTolerance,
     Kind,
@@ -128,6 +131,8 @@ __all__ = [
     "Checkpoints",
     "Commitment",
     "CommitmentPlan",
+    "ComponentPart",
+    "DecoderKind",
     "DiffusionTraining",
     "Embedding",
     "EmbeddingBatchInference",
@@ -146,7 +151,9 @@ __all__ = [
     "ImageServing",
     "Images",
     "Inference",
+    "InlineComponent",
     "InlineModel",
+    "InlinePipeline",
     "InterruptionTolerance",
     "Kind",
     "Latency",

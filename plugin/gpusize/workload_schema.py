@@ -153,9 +153,11 @@ def _named(group: type[Group], catalog: Catalog) -> str:
 
 
 def _group_named(cls: type[Group], name: str) -> type[Group] | None:
-    for spec in fields_of(cls).values():
-        if spec.group is not None and spec.group.__name__ == name:
-            return spec.group
+    for spec in specs_of(cls):
+        for group in spec.groups:
+            found = group if group.__name__ == name else _group_named(group, name)
+            if found is not None:
+                return found
     return None
 
 

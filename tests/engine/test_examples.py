@@ -50,6 +50,7 @@ STORIES = (
         ("g5.48xlarge", "of a step goes into moving"),
     ),
     Story("images-flux-l40s", True, {}, ("g6e.xlarge", "decode", "largestBatch: 4")),
+    Story("music-ace-t4", True, {}, ("g4dn.xlarge", "decode", "largestSeconds: 600")),
     Story(
         "video-on-24gb",
         False,

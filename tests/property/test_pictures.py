@@ -12,6 +12,7 @@ from gpusize.architecture import architecture_for
 from gpusize.constraints import DECLARATION
 from gpusize.memory.diffusion import stages, weights
 from gpusize.memory.diffusion.sizer import Diffusion
+from gpusize.memory.recognition import Recognizer
 from gpusize.memory.result import Verdict
 from gpusize.pipeline import find_pipeline, unknown_facts
 from gpusize.resolve import resolve
@@ -143,6 +144,53 @@ def test_no_gpu_below_the_floor_holds_it(fields: dict[str, Any]) -> None:
     floor = sizer.floor(Layout())
     found = sizer.measure(Device(max(1, floor - 1), (9, 0), False), Layout())
     assert found.verdict is Verdict.DOES_NOT_FIT
+
+
+RECOGNIZERS = [one.id for one in CATALOG.models() if one.encoder_positions]
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(RECOGNIZERS),
+    st.integers(1, 40),
+    st.integers(1, 8),
+    st.integers(1, 4000),
+    st.integers(1, 9),
+)
+def test_more_to_transcribe_never_needs_less(
+    model: str, batch: int, beams: int, seconds: int, more: int
+) -> None:
+    def need(**changes: Any) -> int:
+        fields = {"batch": batch, "beams": beams, "seconds": seconds, **changes}
+        raw = {"kind": "serving", "modality": "audio", "model": model, "region": "us-east-1"}
+        workload = parse_workload({**raw, **fields})
+        assert isinstance(workload, Audio)
+        sizer = Recognizer(workload, architecture_for(workload, CATALOG), CATALOG)
+        return sizer.pass_of(workload.batch).size
+
+    least = need()
+    assert need(batch=batch + more) > least
+    assert need(beams=beams + more) > least
+    assert need(seconds=seconds + more) >= least
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(RECOGNIZERS), st.sampled_from((1, 8, 64)), st.sampled_from((1, 5)))
+def test_nothing_speaks_against_an_open_plan_of_speech(model: str, batch: int, beams: int) -> None:
+    fields = {
+        "kind": "batch-inference",
+        "modality": "audio",
+        "model": model,
+        "region": "us-east-1",
+        "seconds": 600,
+        "batch": batch,
+        "beams": beams,
+    }
+    resolution = resolve(parse_workload(fields), CATALOG, today=TODAY)
+    if resolution.plan is None:
+        return
+    assert resolution.candidate is not None
+    assert not [reason.name for reason in reasons_of(resolution.candidate) if blocks(reason)]
 
 
 @settings(max_examples=25, deadline=None)

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from gpusize.declared.components import InlinePipeline
 from gpusize.declared.groups import (
     AutoStop,
     Budget,
@@ -40,9 +41,9 @@ class Workload(Group):
 
     kind: Kind = Field(description="What runs.", examples=["serving"])
     modality: Modality = Field(Modality.TEXT, description="What goes in and out.")
-    model: Text | InlineModel = Field(
+    model: Text | InlineModel | InlinePipeline = Field(
         description="Model: a catalog id or alias, the path of a config.json, or an architecture; "
-        "for images, videos and most of audio the id of a pipeline.",
+        "for images, videos and most of audio the id of a pipeline, or its components.",
         examples=["meta-llama/Llama-3.1-8B-Instruct"],
     )
     weights_format: Annotated[str, WEIGHTS_FORMATS] = Field(

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from gpusize.declared.base import Bounded, Service, Workload
 from gpusize.declared.groups import Replicas
-from gpusize.declared.words import Positive
+from gpusize.declared.words import AttentionKernel, Positive
 
 
 class Embedding(Workload):
@@ -12,6 +12,10 @@ class Embedding(Workload):
 
     context_length: Positive = Field(description="Longest text, tokens.", examples=[512])
     batch: Positive = Field(1, description="Texts that one forward pass takes on one GPU.")
+    attention: AttentionKernel = Field(
+        AttentionKernel.FLASH,
+        description="Whether attention keeps its scores, as eager attention does.",
+    )
     concurrency: Positive = Field(
         1,
         description="Batches at once in one replica, each on a GPU of its own where one is.",

@@ -37,6 +37,8 @@ class Group(BaseModel):
 
     short_form: ClassVar[str] = ""
     """What may stand in place of the fields, in words."""
+    mark: ClassVar[str] = ""
+    """The key that tells it from another group that may stand in the same place."""
 
     model_config = ConfigDict(
         extra="forbid",

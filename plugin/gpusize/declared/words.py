@@ -105,6 +105,26 @@ class PipelineOffload(str, Enum):
     SEQUENTIAL = "sequential"
 
 
+class ComponentPart(str, Enum):
+    """What a component of a pipeline does."""
+
+    TEXT_ENCODER = "text-encoder"
+    TRANSFORMER = "transformer"
+    UNET = "unet"
+    GENERATOR = "generator"
+    VAE = "vae"
+    CODEC = "codec"
+
+
+class DecoderKind(str, Enum):
+    """How a decoder works: by images, by padded frames, with norms that see latents, by sound."""
+
+    IMAGE = "2d"
+    CAUSAL = "causal-3d"
+    CONDITIONED = "conditioned-3d"
+    SOUND = "1d"
+
+
 class CheckpointLocation(str, Enum):
     """Where progress is kept."""
 

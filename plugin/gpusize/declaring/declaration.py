@@ -166,7 +166,7 @@ class _Reader:
                     for index, item in enumerate(value)
                 ]
             if not field.many:
-                return self._entry(field.group, value, path)
+                return self._entry(field.group_of(value) or field.group, value, path)
         item = self._plain.value(value, path)
         if field.words is None or not isinstance(item, str):
             return item

@@ -7,6 +7,7 @@ longer than everything else that a command does with a declaration; a test holds
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
@@ -33,6 +34,8 @@ class FieldSpec(NamedTuple):
     """int, float, bool, str or an enum; None where only groups or a mapping may stand in it."""
     group: type[Group] | None
     """The group that may stand in it."""
+    others: tuple[type[Group], ...]
+    """More groups, each told by the key that is its mark."""
     many: bool
     """Whether it takes a list of such groups."""
     is_mapping: bool
@@ -44,6 +47,18 @@ class FieldSpec(NamedTuple):
     default: Any
     description: str
     example: Any
+
+    def group_of(self, value: Any) -> type[Group] | None:
+        """The group that a value is meant as."""
+        for other in self.others:
+            if isinstance(value, Mapping) and other.mark in value:
+                return other
+        return self.group
+
+    @property
+    def groups(self) -> tuple[type[Group], ...]:
+        """All groups that may stand in it."""
+        return (self.group, *self.others) if self.group is not None else ()
 
     @property
     def is_union(self) -> bool:
@@ -92,6 +107,7 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
         key=to_camel(name),
         scalar=scalars[0] if scalars and not is_mapping else None,
         group=groups[0] if groups else None,
+        others=tuple(groups[1:]),
         many=many,
         is_mapping=is_mapping,
         limits=_limits(marks),

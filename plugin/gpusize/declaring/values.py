@@ -67,7 +67,7 @@ class Values:
         if spec.is_mapping:
             return self._mapping(spec, value, path)
         if spec.group is not None and (isinstance(value, dict) or spec.scalar is None):
-            return self._nested(spec.group, value, path)
+            return self._nested(spec.group_of(value) or spec.group, value, path)
         return self._scalar(spec, value, path)
 
     def _groups(self, spec: FieldSpec, value: Any, path: str) -> Any:

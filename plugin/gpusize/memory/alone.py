@@ -20,6 +20,9 @@ CONTEXT_BYTES = 600 * MIB
 """CUDA context and libraries of a PyTorch process (0.5 to 0.9 GiB, torch 2 on A100 and H100)."""
 RESERVED_SHARE = 0.05
 """What PyTorch's allocator reserves beyond its peak, of the activations (3 to 6 % seen)."""
+SCORE_TENSORS = 3
+"""Attention scores alive at once where they are held whole: raw, masked, normalized. Counted in
+transformers 5.24.0, modeling_bark.py and eager_attention_forward of modeling_xlm_roberta.py."""
 QUANTIZED = frozenset({"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"})
 """Formats that diffusers and transformers quantize to while they load. Source: the quantization
 guides of diffusers 0.42 and transformers 5.24 (bitsandbytes, torchao, quanto)."""

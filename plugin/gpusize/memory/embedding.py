@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory import alone, formats
 from gpusize.memory.result import Fit, Output, Term
 from gpusize.memory.verdict import headroom
+from gpusize.workload import AttentionKernel
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -131,8 +132,12 @@ class Embedder:
             KEY_AND_VALUE * group.layers * group.kv_heads * group.head_dim
             for group in model.attention
         )
-        numbers = texts * self.workload.context_length * self.number
-        return Pass(numbers * (STREAM_TENSORS * model.hidden + widest), numbers * kept)
+        length = self.workload.context_length
+        numbers = texts * length * self.number
+        scores = 0
+        if self.workload.attention is AttentionKernel.EAGER:
+            scores = alone.SCORE_TENSORS * model.heads * length
+        return Pass(numbers * (STREAM_TENSORS * model.hidden + widest + scores), numbers * kept)
 
 
 def _error(held: int, work: Pass) -> int:

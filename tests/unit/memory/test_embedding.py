@@ -106,3 +106,16 @@ def test_what_is_not_known_is_said(sized, fields, told) -> None:
 def test_pictures_are_not_embedded(sized) -> None:
     with pytest.raises(GpuSizeError, match="makes images"):
         sized("FLUX.1-dev")
+
+
+def test_eager_attention_holds_its_scores(sized) -> None:
+    """Reported of bge-m3: 128 GiB were asked for at once, the scores of 64 texts at full length."""
+    fields: dict[str, Any] = {"batch": 64, "contextLength": 8192, "weightsFormat": "fp16"}
+    eager, flash = (sized(BGE, attention=how, **fields) for how in ("eager", "flash"))
+    scores = eager.term(Term.ACTIVATIONS) - flash.term(Term.ACTIVATIONS)
+    assert scores == 3 * 128 * 2**30
+    assert eager.verdict is Verdict.DOES_NOT_FIT
+
+
+def test_a_reranker_is_the_embedding_model_of_its_size(sized) -> None:
+    assert sized("Qwen/Qwen3-Reranker-0.6B").need == sized(QWEN).need

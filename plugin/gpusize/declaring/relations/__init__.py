@@ -22,14 +22,13 @@ __all__ = ["Given", "Relation", "relations_of"]
 EVERYWHERE = COMMON + BUYING + SERVING + TRAINING
 """Relations of fields that are only there where the kind has them."""
 
-WHOLE = {"embedding": EMBEDDING, "audio": AUDIO}
-"""Modalities of work that runs whole on each GPU, by batches."""
-
 
 def relations_of(data: dict[str, Any]) -> tuple[Relation, ...]:
     """The relations that can concern a declaration."""
     if data.get("modality") in ("image", "video"):
         trains = data.get("kind") == "fine-tuning"
         return EVERYWHERE + PICTURES + (DIFFUSION_TRAINING if trains else ())
-    known = EVERYWHERE + WHOLE.get(str(data.get("modality")), ())
+    if data.get("modality") == "audio":
+        return EVERYWHERE + AUDIO
+    known = EVERYWHERE + EMBEDDING if data.get("modality") == "embedding" else EVERYWHERE
     return known + INLINE if isinstance(data.get("model"), dict) else known

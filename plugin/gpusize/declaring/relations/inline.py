@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpusize.declaring.relations.components import one_architecture
 from gpusize.declaring.relations.given import Given, Relation
 from gpusize_catalog.problems import Problem
 
@@ -59,6 +60,7 @@ def _at_most(given: Given, low: str, high: str) -> Iterator[Problem]:
 
 
 INLINE: tuple[Relation, ...] = (
+    one_architecture,
     inline_attention,
     inline_counts,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpusize.declaring.relations.components import COMPONENTS
 from gpusize.declaring.relations.given import Given, Relation
 from gpusize_catalog.problems import Problem
 
@@ -47,20 +48,22 @@ def whole_on_each_gpu(given: Given) -> Iterator[Problem]:
 
 
 def pipeline_by_name(given: Given) -> Iterator[Problem]:
-    """The components of a pipeline are in the catalog."""
-    if isinstance(given.value("model"), dict):
+    """A pipeline is named, or given by its components."""
+    model = given.value("model")
+    if isinstance(model, dict) and "components" not in model:
         yield Problem(
             "model",
             "is an architecture, a pipeline has several",
-            "name a pipeline; a catalog overlay adds one",
+            "declare its components, or name a pipeline",
         )
 
 
 EMBEDDING: tuple[Relation, ...] = (whole_on_each_gpu,)
-AUDIO: tuple[Relation, ...] = (whole_on_each_gpu, pipeline_by_name)
+AUDIO: tuple[Relation, ...] = (whole_on_each_gpu, pipeline_by_name, *COMPONENTS)
 PICTURES: tuple[Relation, ...] = (
     picture_sides,
     one_length,
     whole_on_each_gpu,
     pipeline_by_name,
+    *COMPONENTS,
 )

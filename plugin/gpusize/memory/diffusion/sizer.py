@@ -177,7 +177,6 @@ class Diffusion:
                 seconds = sound.longest(
                     self.pipeline.longest_seconds,
                     lambda length: holds(job._replace(seconds=length)),
-                    alone.most,
                 )
                 found = found._replace(largest_seconds=seconds)
             self._largest[key] = found

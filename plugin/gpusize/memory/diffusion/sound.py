@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from gpusize.memory import alone
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,10 +17,6 @@ FORWARD_TENSORS = 10
 """Tensors as wide as a generator alive at once for each position that it reads: the residual, its
 norm, and the MLP before and after its function, four times as wide each. Counted in transformers
 5.24.0, modeling_bark.py and modeling_musicgen.py."""
-SCORE_TENSORS = 3
-"""Attention scores alive at once where they are held whole: raw, masked, normalized. Counted in
-transformers 5.24.0, modeling_bark.py. Bark-small in fp32 leaves 0.3 GB beside its weights
-(huggingface/blog 062647cf, optimizing-bark.md), these are 0.15."""
 KEY_AND_VALUE = 2
 GROWING = 1
 """Layers whose cache lies there twice while it grows by a token: transformers makes it anew."""
@@ -50,7 +48,7 @@ def generate_bytes(part: DiffusionComponent, job: Job) -> int:
     rows = job.batch * (part.rows_per_sample or 1)
     width = part.hidden or 0
     cached = ((part.blocks or 0) + GROWING) * KEY_AND_VALUE * width * kept
-    scores = SCORE_TENSORS * (part.eager_heads or 0) * at_once**2
+    scores = alone.SCORE_TENSORS * (part.eager_heads or 0) * at_once**2
     return rows * job.number * (cached + FORWARD_TENSORS * width * at_once + scores)
 
 
@@ -74,9 +72,9 @@ def decode_bytes(decoder: DiffusionComponent, job: Job, count: int, number: int)
     return round(widest * number)
 
 
-def longest(limit: float | None, holds: Callable[[float], bool], most: Callable[..., int]) -> float:
+def longest(limit: float | None, holds: Callable[[float], bool]) -> float:
     """Seconds of the longest clip that holds; 0 where not even one second does."""
     if limit is not None and holds(limit):
         return limit
     steps = int((limit or MOST_SECONDS) / STEP_SECONDS)
-    return most(steps, lambda count: holds(count * STEP_SECONDS)) * STEP_SECONDS
+    return alone.most(steps, lambda count: holds(count * STEP_SECONDS)) * STEP_SECONDS
