@@ -25,11 +25,11 @@ from gpusize.names import to_camel
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies import settings_file
 from gpusize_policies.cli import COMMANDS, help_text
-from gpusize_policies.judge import evaluate
 from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Needs, Rule, Waivable
-from gpusize_policies.settings import DEFAULTS, PRESETS
-from tests.rules.examples import NAME, TODAY, Example, case_of, examples
+from gpusize_policies.settings import PRESETS
+from tests.rules.examples import NAME, TODAY, Example, examples
+from tests.rules.examples import findings as judged
 from tools.component_page import component_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,6 +75,7 @@ NEEDS = {
     Needs.WORKLOAD: "a declaration",
     Needs.CANDIDATE: "a declaration on a placement, decided or pinned or deployed",
     Needs.DECISION: "a decision that was taken before",
+    Needs.RESOURCE: "a machine of a stack, with its launch template and what it lies in",
 }
 WAIVABLE = {
     Waivable.YES: "yes",
@@ -87,6 +88,8 @@ TOPICS = {
     "parallelism": "Parallelism and topology",
     "speed": "Speed",
     "billing": "Billing",
+    "capacity": "Capacity",
+    "network": "Network",
     "offerings": "Catalog, availability and price",
     "governance": "Governance",
 }
@@ -160,6 +163,9 @@ def _example(example: Example) -> str:
     parts = [f"{title}{_aside(example)}:" if example.workload else f"{title}{_aside(example)}."]
     if example.workload:
         parts.append(_yaml({"workloads": {NAME: example.workload}}))
+    if example.resources:
+        parts.append("run by these resources of a Pulumi program:")
+        parts.append(_yaml({"resources": example.resources}))
     return "\n\n".join(parts)
 
 
@@ -178,7 +184,7 @@ def _aside(example: Example) -> str:
 
 
 def _finding(example: Example, catalog: Catalog) -> str:
-    findings = evaluate(case_of(example, catalog), DEFAULTS)
+    findings = judged(example, catalog)
     mine = next(finding for finding in findings if finding.code == example.code)
     return f"```text\n{_undated(mine.message, catalog)}\n```"
 

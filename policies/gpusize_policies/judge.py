@@ -26,7 +26,7 @@ def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
         if level is None:
             continue
         try:
-            if not _has(case, item.needs):
+            if not is_askable(case, item.needs):
                 continue
             said = list(item.judge(case))
             found = [_finding(item, level, case, one) for one in said if not isinstance(one, Doubt)]
@@ -40,7 +40,8 @@ def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _has(case: Case, needs: Needs) -> bool:
+def is_askable(case: Case, needs: Needs) -> bool:
+    """Tell whether a case has what a rule must have before it is asked."""
     if needs is Needs.NOTHING:
         return True
     if case.judged is None:

@@ -175,10 +175,11 @@ def _with_zones(found: Selection, chain: Sequence[Seen], stack: Stack) -> Select
     if found.zone.says:
         return found._replace(zones=Value((found.zone.value,)))
     texts = tuple(sorted({zone.text for zone in subnets if zone.text}))
-    whole = len(subnets) >= (found.subnets.value or 1) if found.subnets.known else False
-    if not subnets or not whole or not all(zone.text for zone in subnets):
-        several = not found.subnets.known or (found.subnets.value or 1) > 1
-        return found._replace(zones=UNKNOWN if several else ABSENT)
+    whole = found.subnets.known and len(subnets) >= (found.subnets.value or 1)
+    if not subnets and found.subnets.known and (found.subnets.value or 1) == 1:
+        return found
+    if not whole or not all(zone.text for zone in subnets):
+        return found._replace(zones=UNKNOWN)
     zone = Value(texts[0]) if len(texts) == 1 else found.zone
     return found._replace(zones=Value(texts), zone=zone)
 

@@ -7,8 +7,10 @@ from types import ModuleType
 from gpusize_policies.rule import Needs, Rule, Waivable, rule
 from gpusize_policies.rules import (
     billing,
+    capacity,
     governance,
     memory,
+    network,
     offerings,
     parallelism,
     precision,
@@ -23,6 +25,8 @@ MODULES: tuple[ModuleType, ...] = (
     parallelism,
     speed,
     billing,
+    capacity,
+    network,
     offerings,
     governance,
 )

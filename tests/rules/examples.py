@@ -13,8 +13,10 @@ from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import Problem
 from gpusize_catalog.store import Catalog
 from gpusize_policies.case import Case, Decided
-from gpusize_policies.finding import NO_NUMBERS, Number
+from gpusize_policies.finding import NO_NUMBERS, Finding, Number
+from gpusize_policies.judge import evaluate
 from gpusize_policies.settings import DEFAULTS
+from tests.rules.stacks import findings_of
 
 FOLDER = Path(__file__).with_name("cases")
 TODAY = datetime.date(2026, 11, 30)
@@ -37,6 +39,8 @@ class Example(NamedTuple):
     decided: dict[str, Any] | None = None
     lock: dict[str, Any] | None = None
     unknown: tuple[str, ...] = ()
+    resources: dict[str, Any] | None = None
+    """Machines of a stack that run it, as a Pulumi YAML program writes them."""
     missing: dict[str, str] | None = None
     """Message and fix where there is no declaration."""
 
@@ -48,6 +52,15 @@ def examples(code: str | None = None) -> list[Example]:
     """Every case, of one rule or of all."""
     files = sorted(FOLDER.glob(f"{code or 'GPU*'}.yml"))
     return [Example(file.stem, **raw) for file in files for raw in read(str(file)).data]
+
+
+def findings(example: Example, catalog: Catalog) -> tuple[Finding, ...]:
+    """Everything that the rules say on an example."""
+    if example.resources is None:
+        return evaluate(case_of(example, catalog), DEFAULTS)
+    today = datetime.date.fromisoformat(example.today)
+    workloads = {NAME: example.workload}
+    return tuple(findings_of(workloads, example.resources, catalog, today))
 
 
 def case_of(example: Example, catalog: Catalog) -> Case:

@@ -7,11 +7,10 @@ import pytest
 from gpusize.constraints import CONSTRAINTS, REMARKS
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.finding import Severity
-from gpusize_policies.judge import evaluate
 from gpusize_policies.message import LONGEST
 from gpusize_policies.registry import RULES, Rule, find
-from gpusize_policies.settings import DEFAULTS
 from tests.rules.examples import FOLDER, NAME, Example, case_of, examples
+from tests.rules.examples import findings as judged
 
 TOLERANCE = 0.02
 """Relative difference of a number from the one in a case: constants are refined."""
@@ -25,7 +24,7 @@ def catalog() -> Catalog:
 
 @pytest.mark.parametrize("example", ALL, ids=str)
 def test_a_case_is_judged_as_it_says(example: Example, catalog: Catalog) -> None:
-    findings = evaluate(case_of(example, catalog), DEFAULTS)
+    findings = judged(example, catalog)
     mine = [finding for finding in findings if finding.code == example.code]
     others = {finding.code for finding in findings} - {example.code}
     assert others == set(example.also), [finding.message for finding in findings]
@@ -39,7 +38,7 @@ def test_a_case_is_judged_as_it_says(example: Example, catalog: Catalog) -> None
 
 @pytest.mark.parametrize("example", ALL, ids=str)
 def test_messages_have_the_shape_of_the_template(example: Example, catalog: Catalog) -> None:
-    for finding in evaluate(case_of(example, catalog), DEFAULTS):
+    for finding in judged(example, catalog):
         assert finding.message.startswith(f"{finding.code} {finding.name}: workload '{NAME}': ")
         assert finding.message.endswith(f" Docs: {finding.docs}")
         assert len(finding.message) <= LONGEST
@@ -73,7 +72,7 @@ def test_every_case_file_is_of_a_rule() -> None:
 
 def test_every_error_that_names_a_number_names_a_fix(catalog: Catalog) -> None:
     for example in ALL:
-        for finding in evaluate(case_of(example, catalog), DEFAULTS):
+        for finding in judged(example, catalog):
             if finding.severity is not Severity.ADVICE:
                 assert finding.fix, finding.message
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusize.pricing.blocks import block_hours
 from gpusize.pricing.commitments import Commitment
-from gpusize.pricing.quotes import Quote, quote
+from gpusize.pricing.quotes import Quote, least, quote
 from gpusize.pricing.till import Cost, Till
 
-__all__ = ["Commitment", "Cost", "Quote", "Till", "block_hours", "quote"]
+__all__ = ["Commitment", "Cost", "Quote", "Till", "block_hours", "least", "quote"]

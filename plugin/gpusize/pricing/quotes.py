@@ -62,6 +62,23 @@ def quote(
     return _joined(in_force(usable, today.isoformat(), catalog.is_own, zone))
 
 
+def least(
+    catalog: Catalog,
+    instance_type: str,
+    region: str,
+    price_type: PriceType,
+    *,
+    today: datetime.date,
+) -> Quote | None:
+    """The price of one instance-hour in the cheapest zone on a day; None where none is known."""
+    prices = catalog.prices(instance_type, region, price_type)
+    usable = [price for price in prices if price.usd is not None and "instance" in price.unit]
+    if not usable:
+        return None
+    rows = in_force(usable, today.isoformat(), catalog.is_own)
+    return _joined([min(rows, key=lambda row: row.usd or 0.0)])
+
+
 def _joined(prices: Sequence[Price]) -> Quote:
     first = max(prices, key=lambda price: price.date)
     amounts = sorted(price.usd for price in prices if price.usd is not None)

@@ -22,6 +22,7 @@ from gpusize_policies.reading.values import (
     first,
     present,
     shaped,
+    text,
 )
 
 POLICY = "mixedInstancesPolicy"
@@ -76,7 +77,7 @@ def _tag(props: Props) -> Value:
     keys = [reader.get("key") for reader in readers]
     for reader, key in zip(readers, keys, strict=True):
         if key.text == WORKLOAD_TAG:
-            return reader.get("value")
+            return text(reader.get("value"))
     return ABSENT if complete and all(key.known for key in keys) else UNKNOWN
 
 
@@ -139,5 +140,5 @@ def _reservation(props: Props) -> Value:
         if not complete:
             return UNKNOWN
         if ids:
-            return ids[0]
+            return text(ids[0])
     return ABSENT

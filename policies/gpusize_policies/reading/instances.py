@@ -16,6 +16,7 @@ from gpusize_policies.reading.selection import (
 from gpusize_policies.reading.values import (
     ABSENT,
     DEFERRED,
+    ELSEWHERE,
     UNKNOWN,
     Props,
     Value,
@@ -25,6 +26,7 @@ from gpusize_policies.reading.values import (
     present,
     shaped,
     tag_of,
+    text,
 )
 
 MARKETS = {
@@ -72,7 +74,7 @@ def _common(props: Props, otherwise: Value) -> Selection:
     efa, interfaces = _attached(props)
     return Selection(
         workload=first(tag_of(props, "tags"), tag_of(props, "tagsAll"), otherwise),
-        instance_type=first(props.get("instanceType"), otherwise),
+        instance_type=first(text(props.get("instanceType")), otherwise),
         zone=shaped(props.get("availabilityZone"), is_zone),
         region=shaped(props.get("region"), is_region),
         root_volume_gib=size,
@@ -90,7 +92,7 @@ def launch_template(props: Props) -> Selection:
     efa, interfaces = _described(props)
     return Selection(
         workload=first(*_launched_tags(props), tag_of(props, "tags")),
-        instance_type=props.get("instanceType"),
+        instance_type=text(props.get("instanceType")),
         market=market_of(props),
         zone=shaped(props.get("placement.availabilityZone"), is_zone),
         region=shaped(props.get("region"), is_region),
@@ -120,8 +122,8 @@ def reservation_of(props: Props) -> Value:
     """Read the id of the reservation, or of the group of reservations, that is launched into."""
     path = "capacityReservationSpecification.capacityReservationTarget"
     return first(
-        props.get(f"{path}.capacityReservationId"),
-        props.get(f"{path}.capacityReservationResourceGroupArn"),
+        text(props.get(f"{path}.capacityReservationId")),
+        text(props.get(f"{path}.capacityReservationResourceGroupArn")),
     )
 
 
@@ -155,7 +157,7 @@ def _attached(props: Props) -> tuple[Value, Value]:
     if not attached.known or not all(one.known for one in listed):
         return UNKNOWN, UNKNOWN
     primary = int(props.get("primaryNetworkInterface").says)
-    return UNKNOWN, Value(primary + sum(one.value or 0 for one in listed))
+    return ELSEWHERE, Value(primary + sum(one.value or 0 for one in listed))
 
 
 def _described(props: Props) -> tuple[Value, Value]:
@@ -167,7 +169,9 @@ def _described(props: Props) -> tuple[Value, Value]:
     readers = [Props(one.value) for one in listed if one.known]
     kinds = [reader.get("interfaceType") for reader in readers]
     named = [present(reader.get("networkInterfaceId")) for reader in readers]
-    sure = complete and all(kind.known for kind in kinds) and all(one == ABSENT for one in named)
+    if any(one.says for one in named):
+        return ELSEWHERE, total
+    sure = complete and all(one.known for one in (*kinds, *named))
     return Value(sum(kind.text in EFA for kind in kinds)) if sure else UNKNOWN, total
 
 

@@ -22,6 +22,7 @@ from gpusize_policies.reading.values import (
     present,
     shaped,
     tag_of,
+    text,
 )
 
 UNLIMITED = "unlimited"
@@ -34,7 +35,7 @@ def capacity_reservation(props: Props) -> Selection:
     group = present(props.get("placementGroupArn"))
     return Selection(
         workload=tag_of(props, "tags"),
-        instance_type=props.get("instanceType"),
+        instance_type=text(props.get("instanceType")),
         market=Value(ON_DEMAND),
         zone=shaped(props.get("availabilityZone"), is_zone),
         region=shaped(props.get("region"), is_region),

@@ -111,7 +111,7 @@ PROPERTIES = {
     "interfaces": "networkInterfaces",
     "placement_group": "placementGroup",
     "subnets": "vpcZoneIdentifiers",
-    "zones": "zones of vpcZoneIdentifiers",
+    "zones": "zones of the subnets",
     "max_price": "maxPrice",
     "allocation": "spotAllocationStrategy",
     "on_demand_base": "onDemandBaseCapacity",

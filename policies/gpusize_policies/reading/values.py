@@ -54,6 +54,9 @@ UNKNOWN = Value(known=False)
 DEFERRED = Value("launchTemplate", known=False)
 """Not said by the resource itself, but perhaps by its launch template."""
 
+ELSEWHERE = Value("elsewhere", known=False)
+"""Said by another resource, which the stack may hold."""
+
 
 class Props:
     """Properties of a resource; every read says known, absent or unknown, and none raises."""
@@ -129,7 +132,13 @@ def first(*values: Value) -> Value:
 
 def shaped(value: Value, has_shape: Callable[[str], bool]) -> Value:
     """Take a text of another shape for unknown: it may be anything, a secret too."""
-    return UNKNOWN if value.text and not has_shape(value.text) else value
+    found = text(value)
+    return UNKNOWN if found.text and not has_shape(found.text) else found
+
+
+def text(value: Value) -> Value:
+    """Take what should be a text and is none for unknown."""
+    return value if not value.says or isinstance(value.value, str) else UNKNOWN
 
 
 def amount(value: Value) -> Value:
@@ -164,4 +173,4 @@ def tag_of(props: Props, path: str) -> Value:
     tags = props.get(path)
     if not tags.known:
         return UNKNOWN
-    return _step(tags, WORKLOAD_TAG) if isinstance(tags.value, Mapping) else ABSENT
+    return text(_step(tags, WORKLOAD_TAG)) if isinstance(tags.value, Mapping) else ABSENT
