@@ -14,6 +14,7 @@ COMPONENT = "gpusize:index:GpuWorkload"
 INSTANCE = "aws:ec2/instance:Instance"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 GROUP = "aws:autoscaling/group:Group"
+PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
 STACK = "pulumi:pulumi:Stack"
 CANARY = "CANARY-7d1f"
 
@@ -76,7 +77,7 @@ def starter_of(way, environ, folder):
 @pytest.fixture(scope="module")
 def gate(start):
     """Return one pack with a file of declarations, for all tests that do not configure it."""
-    declared = {"workloads": {"filed": CHAT, "big": BIG}}
+    declared = {"workloads": {"filed": CHAT, "big": BIG, "trained": TRAINED}}
     with start({"gpusize.yaml": json.dumps(declared)}) as running:
         yield running
 
@@ -260,6 +261,70 @@ def test_a_group_overrides_the_type_of_its_template(gate):
     assert {one.urn for one in told} == {group["urn"]}
     assert "spot-for-user-facing" in names(told)
     assert any("g4dn.xlarge" in one.message for one in told)
+
+
+TRAINED = {
+    "kind": "fine-tuning",
+    "method": "full",
+    "model": "meta-llama/Llama-3.1-8B",
+    "sequenceLength": 4096.0,
+    "microBatch": 2.0,
+    "globalBatch": 32.0,
+    "recompute": "full",
+    "tokens": 1e9,
+    "interruptionTolerance": "none",
+    "region": "us-east-1",
+}
+NEAR = {"strategy": "cluster"}
+TAGGED = [{"resourceType": "instance", "tags": {"gpusize:workload": "trained"}}]
+EFA = [{"interfaceType": "efa", "networkCardIndex": float(card)} for card in range(4)]
+
+
+def cluster(gate, template, group, near=None, name="nodes"):
+    """Send a template and a group of two nodes as the engine does, and return what is told late."""
+    inputs = {"instanceType": "p4d.24xlarge", "tagSpecifications": TAGGED, **template}
+    size = {"minSize": 2.0, "maxSize": 2.0, "launchTemplate": {"id": UNKNOWN}, **group}
+    sources = {"launchTemplate": [resource(TEMPLATE, name, inputs)["urn"]]}
+    others = []
+    if near is not None:
+        others.append(resource(PLACEMENT_GROUP, name, near))
+        sources["placementGroup"] = [others[0]["urn"]]
+        gate.analyze(PLACEMENT_GROUP, name, near)
+    early = [*gate.analyze(TEMPLATE, name, inputs), *gate.analyze(GROUP, name, size)]
+    late = gate.analyze_stack(
+        *others,
+        resource(TEMPLATE, name, inputs),
+        {**resource(GROUP, name, size), "sources": sources},
+    )
+    return early, late
+
+
+def test_a_template_is_not_blamed_for_what_its_group_says(gate):
+    early, late = cluster(gate, {}, {}, name="bare")
+    assert early == []
+    network = {"multi-node-without-efa", "multi-node-without-placement-group"}
+    assert network <= names(late)
+    assert {one.urn for one in late} == {resource(GROUP, "bare", {})["urn"]}
+    early, late = cluster(
+        gate, {"networkInterfaces": EFA}, {"placementGroup": UNKNOWN}, NEAR, name="joined"
+    )
+    assert not network & names([*early, *late])
+
+
+def test_unknown_interfaces_are_told_once_and_nothing_passes_for_them(gate):
+    _, late = cluster(
+        gate, {"networkInterfaces": UNKNOWN}, {"placementGroup": UNKNOWN}, NEAR, name="unknown"
+    )
+    (told,) = [one for one in late if one.policy == "cannot-evaluate"]
+    assert "networkInterfaces" in told.message
+    assert "multi-node-without-efa" not in names(late)
+
+
+def test_secrets_beside_what_is_joined_are_never_shown(gate):
+    hidden = {"userData": secret(CANARY), "keyName": CANARY, "placement": {"groupName": CANARY}}
+    _, late = cluster(gate, hidden, {"name": CANARY, "context": secret(CANARY)}, name="hidden")
+    assert "multi-node-without-efa" in names(late)
+    assert CANARY not in str(late)
 
 
 def test_what_the_provider_computes_does_not_hide_what_was_asked(gate):

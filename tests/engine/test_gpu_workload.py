@@ -281,10 +281,81 @@ def test_plain_resources_are_judged_by_the_declaration_they_point_at(workshop):
     )
     run = made.preview().fail()
     memory = {one.resource for one in run.violations if one.policy == "weights-exceed-vram"}
-    assert memory == {"bad", "template", "follows"}
+    # What follows the template was told of it with the template.
+    assert memory == {"bad", "template"}
     market = {one.resource for one in run.violations if one.policy == "spot-for-user-facing"}
     assert market == {"spot"}
     assert not {one.resource for one in run.violations} & {"good", "untagged"}
+
+
+TRAINED = {
+    "kind": "fine-tuning",
+    "method": "full",
+    "model": "meta-llama/Llama-3.1-8B",
+    "sequenceLength": 4096,
+    "microBatch": 2,
+    "globalBatch": 32,
+    "recompute": "full",
+    "tokens": 1000000000,
+    "interruptionTolerance": "none",
+    "region": "us-east-1",
+}
+BATCH = {
+    "kind": "batch-inference",
+    "model": "meta-llama/Llama-3.1-8B-Instruct",
+    "contextLength": 8192,
+    "concurrency": 8,
+    "runHours": 4,
+    "region": "us-east-1",
+}
+
+
+def cluster(name, interfaces, **group):
+    tags = [{"resourceType": "instance", "tags": {"gpusize:workload": "trained"}}]
+    described = {"instanceType": "p4d.24xlarge", "tagSpecifications": tags, **interfaces}
+    size = {"minSize": 2, "maxSize": 2, "availabilityZones": ["us-east-1a"]}
+    reference = {"launchTemplate": {"id": f"${{{name}-template.id}}"}}
+    return {
+        f"{name}-template": {"type": TEMPLATE, "properties": described},
+        name: {
+            "type": "aws:autoscaling/group:Group",
+            "properties": {**size, **reference, **group},
+        },
+    }
+
+
+def test_machines_of_a_stack_are_judged_with_all_that_the_stack_says(workshop):
+    efa = [
+        {"interfaceType": "efa", "networkCardIndex": card, "deviceIndex": min(card, 1)}
+        for card in range(4)
+    ]
+    near = {"type": "aws:ec2/placementGroup:PlacementGroup", "properties": {"strategy": "cluster"}}
+    made = workshop.yaml(
+        {
+            "config": CONFIG,
+            "resources": {
+                "near": near,
+                **cluster("apart", {}),
+                **cluster("joined", {"networkInterfaces": efa}, placementGroup="${near.name}"),
+                "box": raw(
+                    INSTANCE,
+                    "g6e.xlarge",
+                    "batch",
+                    ami="ami-1",
+                    instanceMarketOptions={"marketType": "spot"},
+                ),
+            },
+        },
+        **{"gpusize.yaml": json.dumps({"workloads": {"trained": TRAINED, "batch": BATCH}})},
+    )
+    run = made.preview().fail()
+    told = {(one.policy, one.resource) for one in run.violations}
+    assert told >= {
+        ("multi-node-without-efa", "apart"),
+        ("multi-node-without-placement-group", "apart"),
+        ("spot-single-pool", "box"),
+    }
+    assert not {one.resource for one in run.violations} & {"joined", "joined-template"}
 
 
 def test_unknown_values_are_one_advice_each_and_an_error_when_asked(workshop):
