@@ -315,4 +315,6 @@ def _unknown(selection: Selection) -> tuple[str, ...]:
         names.append("instanceType")
     if not selection.market.known:
         names.append("instanceMarketOptions.marketType")
+    if selection.role is Role.RESERVATION:
+        names += selection.doubts("reserved", "reserved_until")
     return tuple(names)

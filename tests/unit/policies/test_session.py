@@ -18,6 +18,7 @@ from gpusize_policies.machines import Seen
 from gpusize_policies.session import Run, Session
 from gpusize_policies.settings import Settings
 from gpusize_policies.stack import entries
+from tests.rules.stacks import UNKNOWN
 
 TODAY = datetime.date(2026, 11, 30)
 INSTANCE = "aws:ec2/instance:Instance"
@@ -106,3 +107,19 @@ def test_a_tag_that_is_misspelt_is_helped(tmp_path: Path) -> None:
     ((_, finding),) = session.finish([tagged()])
     assert finding.fix == "did you mean chatt?"
     assert "no entry of ../shared.yaml has that name" in finding.message
+
+
+@pytest.mark.parametrize("key", ["instanceCount", "endDate"])
+def test_a_reservation_of_unknown_size_or_end_is_not_blamed(session: Session, key: str) -> None:
+    props = {
+        "instanceType": "g6.xlarge",
+        "instanceCount": 1,
+        "endDate": "2027-01-31",
+        "tags": {WORKLOAD_TAG: "chat"},
+        key: UNKNOWN,
+    }
+    reservation = "aws:ec2/capacityReservation:CapacityReservation"
+    assert session.judge(component("a")) == ()
+    (finding,) = session.judge(Seen(reservation, "held", "urn::held", props))
+    assert finding.code == "GPU900"
+    assert key in finding.message
