@@ -21,12 +21,18 @@ from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
 from gpusize.surroundings import stack_values
-from gpusize.tokens import COMPONENT, PACKAGE
+from gpusize.tokens import PACKAGE
 from gpusize_catalog.problems import GpuSizeError
-from gpusize_policies.decode import decode, may_point, text_of
+from gpusize_policies.arriving import (
+    BY_OUTPUTS,
+    CONCERNED,
+    concerns,
+    seen_proxy,
+    seen_wire,
+    tied_seen,
+)
 from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.machines import Seen
-from gpusize_policies.reading import BLOCK, LAUNCH_TEMPLATE, SURROUNDINGS, Props, Value
 from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Rule
 from gpusize_policies.session import KINDS, Session
@@ -43,12 +49,6 @@ from gpusize_policies.setup import (
 
 NAME = "gpusize"
 STACK_TYPE = "pulumi:pulumi:Stack"
-
-CONCERNED = KINDS | SURROUNDINGS
-"""Types of resources that are judged, or that something is judged by."""
-BY_OUTPUTS = frozenset({COMPONENT, BLOCK})
-"""Types of which the end of a run knows more than their inputs say. Of others it may know less:
-what the provider computes is unknown in a preview."""
 
 LEVELS: dict[Severity | None, EnforcementLevel] = {
     Severity.ERROR: EnforcementLevel.MANDATORY,
@@ -159,7 +159,7 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
         """Report one rule's findings on a resource, or on what waited for the whole stack."""
         if isinstance(args, pulumi_policy.StackValidationArgs):
             resources = [
-                _seen_proxy(one, self.judge.inputs.get(one.urn))
+                seen_proxy(one, self.judge.inputs.get(one.urn))
                 for one in args.resources
                 if one.resource_type in CONCERNED
             ]
@@ -170,51 +170,9 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
         if args.resource_type in CONCERNED - BY_OUTPUTS:
             self.judge.inputs[args.urn] = args.props
         if args.resource_type in KINDS or args.resource_type == STACK_TYPE:
-            for name, message in self.judge.resource(_seen_proxy(args)):
+            for name, message in self.judge.resource(seen_proxy(args)):
                 if name == self.name:
                     report_violation(message, None)
-
-
-def _seen_proxy(resource: Any, inputs: Any = None) -> Seen:
-    """Read what the SDK hands to a policy."""
-    parent = getattr(resource, "parent", None)
-    provider = resource.provider.props if resource.provider else None
-    depends = getattr(resource, "property_dependencies", {})
-    return Seen(
-        type=resource.resource_type,
-        name=resource.name,
-        urn=resource.urn,
-        props=resource.props if inputs is None else inputs,
-        parent=parent.urn if parent is not None else resource.opts.parent or "",
-        provider_region=Props(provider).own("region") if provider is not None else Value(),
-        sources={key: tuple(one.urn for one in ones) for key, ones in depends.items()},
-    )
-
-
-def _seen_wire(
-    resource: Any,
-    parent: str,
-    inputs: Any = None,
-    sources: Mapping[str, Sequence[str]] = {},
-) -> Seen:
-    """Read what the engine sends, decoded once."""
-    region = text_of(resource.provider.properties, "region")
-    return Seen(
-        type=resource.type,
-        name=resource.name,
-        urn=resource.urn,
-        props=decode(resource.properties if inputs is None else inputs),
-        parent=parent,
-        provider_region=Props({"region": region}).own("region"),
-        sources=sources,
-    )
-
-
-def _concerns(resource: Any) -> bool:
-    """Tell from the raw message whether a resource can be judged at all."""
-    if resource.type not in KINDS:
-        return False
-    return resource.type == COMPONENT or may_point(resource.properties)
 
 
 def policies(judge: Judge) -> list[RulePolicy]:
@@ -292,8 +250,8 @@ class Servicer:
         response = proto.AnalyzeResponse()
         if request.type in CONCERNED - BY_OUTPUTS:
             self.judge.inputs[request.urn] = request.properties
-        if request.type == STACK_TYPE or _concerns(request):
-            seen = _seen_wire(request, request.options.parent)
+        if request.type == STACK_TYPE or concerns(request):
+            seen = seen_wire(request, request.options.parent)
             for name, message in self.judge.resource(seen):
                 self.say(response, name, message)
         return response
@@ -301,7 +259,7 @@ class Servicer:
     def AnalyzeStack(self, request: Any, _context: Any) -> Any:
         """Judge what had to wait for the whole stack."""
         response = proto.AnalyzeResponse()
-        resources = list(_tied(request.resources, self.judge.inputs))
+        resources = list(tied_seen(request.resources, self.judge.inputs))
         for urn, name, message in self.judge.stack_findings(resources):
             self.say(response, name, message, urn)
         return response
@@ -333,38 +291,6 @@ def fast_servicer(base: Any, judge: Judge, policies: Sequence[RulePolicy]) -> An
         return None
     fields = {"judge": judge, "policies": {policy.name: policy for policy in policies}}
     return type("GpusizeServicer", (Servicer, base), fields)
-
-
-def _tied(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[Seen]:
-    """Decode those resources of a stack that may point at a workload, and what they rest on."""
-    by_urn = {one.urn: one for one in resources if one.type in CONCERNED}
-    behind = {
-        one.urn: {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
-        for one in by_urn.values()
-    }
-    open_urns = [one.urn for one in by_urn.values() if _may_matter(one, behind[one.urn], by_urn)]
-    tied: dict[str, None] = {}
-    while open_urns:
-        urn = open_urns.pop()
-        if urn in by_urn and urn not in tied:
-            tied[urn] = None
-            open_urns += (on for urns in behind[urn].values() for on in urns)
-    for urn, one in by_urn.items():
-        if urn in tied:
-            yield _seen_wire(one, one.parent, inputs.get(urn), behind[urn])
-
-
-def _may_matter(
-    resource: Any, behind: Mapping[str, Sequence[str]], by_urn: Mapping[str, Any]
-) -> bool:
-    """Tell whether a resource may point at a workload, itself or by its launch template."""
-    templates = (
-        by_urn[urn]
-        for urns in behind.values()
-        for urn in urns
-        if urn in by_urn and by_urn[urn].type == LAUNCH_TEMPLATE
-    )
-    return _concerns(resource) or any(_concerns(one) for one in templates)
 
 
 def serve() -> None:

@@ -1,0 +1,92 @@
+"""Resources as they arrive, from the SDK or from the engine itself, made ready to be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpusize.tokens import COMPONENT
+from gpusize_policies.decode import decode, may_point, text_of
+from gpusize_policies.machines import Seen
+from gpusize_policies.reading import BLOCK, LAUNCH_TEMPLATE, SURROUNDINGS, Props, Value
+from gpusize_policies.session import KINDS
+
+CONCERNED = KINDS | SURROUNDINGS
+"""Types of resources that are judged, or that something is judged by."""
+BY_OUTPUTS = frozenset({COMPONENT, BLOCK})
+"""Types of which the end of a run knows more than their inputs say. Of others it may know less:
+what the provider computes is unknown in a preview."""
+
+
+def seen_proxy(resource: Any, inputs: Any = None) -> Seen:
+    """Read what the SDK hands to a policy."""
+    parent = getattr(resource, "parent", None)
+    provider = resource.provider.props if resource.provider else None
+    depends = getattr(resource, "property_dependencies", {})
+    return Seen(
+        type=resource.resource_type,
+        name=resource.name,
+        urn=resource.urn,
+        props=resource.props if inputs is None else inputs,
+        parent=parent.urn if parent is not None else resource.opts.parent or "",
+        provider_region=Props(provider).own("region") if provider is not None else Value(),
+        sources={key: tuple(one.urn for one in ones) for key, ones in depends.items()},
+    )
+
+
+def seen_wire(
+    resource: Any,
+    parent: str,
+    inputs: Any = None,
+    sources: Mapping[str, Sequence[str]] = {},
+) -> Seen:
+    """Read what the engine sends, decoded once."""
+    region = text_of(resource.provider.properties, "region")
+    return Seen(
+        type=resource.type,
+        name=resource.name,
+        urn=resource.urn,
+        props=decode(resource.properties if inputs is None else inputs),
+        parent=parent,
+        provider_region=Props({"region": region}).own("region"),
+        sources=sources,
+    )
+
+
+def concerns(resource: Any) -> bool:
+    """Tell from the raw message whether a resource can be judged at all."""
+    if resource.type not in KINDS:
+        return False
+    return resource.type == COMPONENT or may_point(resource.properties)
+
+
+def tied_seen(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[Seen]:
+    """Decode those resources of a stack that may point at a workload, and what they rest on."""
+    by_urn = {one.urn: one for one in resources if one.type in CONCERNED}
+    behind = {
+        one.urn: {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
+        for one in by_urn.values()
+    }
+    open_urns = [one.urn for one in by_urn.values() if _may_matter(one, behind[one.urn], by_urn)]
+    tied: dict[str, None] = {}
+    while open_urns:
+        urn = open_urns.pop()
+        if urn in by_urn and urn not in tied:
+            tied[urn] = None
+            open_urns += (on for urns in behind[urn].values() for on in urns)
+    for urn, one in by_urn.items():
+        if urn in tied:
+            yield seen_wire(one, one.parent, inputs.get(urn), behind[urn])
+
+
+def _may_matter(
+    resource: Any, behind: Mapping[str, Sequence[str]], by_urn: Mapping[str, Any]
+) -> bool:
+    """Tell whether a resource may point at a workload, itself or by its launch template."""
+    templates = (
+        by_urn[urn]
+        for urns in behind.values()
+        for urn in urns
+        if urn in by_urn and by_urn[urn].type == LAUNCH_TEMPLATE
+    )
+    return concerns(resource) or any(concerns(one) for one in templates)
