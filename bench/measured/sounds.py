@@ -18,7 +18,7 @@ MEASURED = frozenset({"measured"})
 STATED = frozenset({"stated", "PR statement"})
 """Of authors who had the figure before them, rounded; requirements and reports are left out."""
 STALE = "stale"
-LIBRARY = "transformers"
+ENGINES = ("transformers", "faster-whisper")
 OFFLOADS = ("none", "model", "sequential")
 
 
@@ -29,11 +29,13 @@ def of_sound(row: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     if not is_pipeline and catalog.find_model(model) is None:
         raise Skip(f"no facts for {model}")
     _check(row)
-    if not row.get("engine", LIBRARY).startswith(LIBRARY):
+    words = row.get("engine", ENGINES[0]).split()
+    if words[0] not in ENGINES:
         raise Skip(f"engine {row['engine']}")
     declared = {**_common(row), "modality": "audio", "seconds": CLIP_SECONDS}
     if not is_pipeline:
-        return {**declared, "weightsFormat": row["dtype"], "beams": row.get("beam") or 1}
+        beams = row.get("beam") or 1
+        return {**declared, "engine": words[0], "weightsFormat": row["dtype"], "beams": beams}
     if row["offload"] not in OFFLOADS:
         raise Skip(f"offload {row['offload']}")
     held = {"offload": row["offload"]}

@@ -234,7 +234,23 @@ def _sizing(types: Json) -> tuple[Json, list[str]]:
             fields.setdefault(name, _described(field, groups))
         requirements.append(set(schema.get("required", ())))
     properties = {name: _field(field) for name, field in fields.items()}
+    for name in types.keys() - _named_in(properties, types):
+        del types[name]  # of a field that another kind of work has under the same name
     return properties, sorted(set.intersection(*requirements))
+
+
+def _named_in(part: object, types: Json) -> set[str]:
+    """Return the types that a part of the schema refers to, and those that they refer to."""
+    inner: Iterable[object] = ()
+    found: set[str] = set()
+    if isinstance(part, dict):
+        inner = part.values()
+        name = str(part.get("$ref", "")).rpartition("/")[2]
+        if name in types:
+            found = {name} | _named_in(types[name], types)
+    elif isinstance(part, list):
+        inner = part
+    return found.union(*(_named_in(one, types) for one in inner))
 
 
 def _shell_inputs() -> Json:

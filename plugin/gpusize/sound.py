@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from gpusize.workload import SoundEngine
 from gpusize_catalog.problems import Problem
 
 if TYPE_CHECKING:
@@ -46,8 +47,12 @@ def misfits(workload: Audio, architecture: Architecture) -> Iterator[Problem]:
         return
     if workload.steps is not None and task is not Task.DENOISING:
         yield Problem("steps", f"{name} {task.value}, it removes no noise", "leave it out")
-    if workload.beams > 1 and task is not Task.RECOGNIZING:
+    if workload.beams is not None and task is not Task.RECOGNIZING:
         yield Problem("beams", f"{name} {task.value}, it recognizes no speech", "leave it out")
+    if workload.engine is SoundEngine.FASTER_WHISPER and task is not Task.RECOGNIZING:
+        yield Problem(
+            "engine", f"faster-whisper only transcribes, {name} makes sound", "leave it out"
+        )
     if task is Task.RECOGNIZING and "pipeline" in workload.model_fields_set:
         yield Problem("pipeline", f"{name} is one model, not a pipeline", "leave it out")
     limit = architecture.pipeline.longest_seconds if architecture.pipeline else None

@@ -5,7 +5,7 @@ from pydantic import Field
 from gpusize.declared.base import Bounded, Service, Workload
 from gpusize.declared.generation import Pipeline
 from gpusize.declared.groups import Replicas
-from gpusize.declared.words import Positive, PositiveFloat
+from gpusize.declared.words import Positive, PositiveFloat, SoundEngine
 
 
 class Audio(Workload):
@@ -16,8 +16,13 @@ class Audio(Workload):
     )
     batch: Positive = Field(1, description="Clips that one GPU works on together.")
     steps: Positive | None = Field(None, description="Steps that remove the noise of one clip.")
-    beams: Positive = Field(
-        1, description="Texts that speech recognition weighs against each other for each clip."
+    beams: Positive | None = Field(
+        None,
+        description="Texts that speech recognition weighs against each other for each clip; as the "
+        "engine does where it is left out.",
+    )
+    engine: SoundEngine = Field(
+        SoundEngine.TRANSFORMERS, description="What recognizes speech, or makes sound."
     )
     pipeline: Pipeline = Field(
         Pipeline.model_construct(), description="How the pipeline is held and decoded."

@@ -125,6 +125,13 @@ class DecoderKind(str, Enum):
     SOUND = "1d"
 
 
+class SoundEngine(str, Enum):
+    """What runs a model of sound."""
+
+    TRANSFORMERS = "transformers"
+    FASTER_WHISPER = "faster-whisper"
+
+
 class CheckpointLocation(str, Enum):
     """Where progress is kept."""
 

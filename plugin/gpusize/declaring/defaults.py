@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gpusize.memory.result import Assumption
 from gpusize.names import path_to_camel
-from gpusize.workload import Workload
+from gpusize.workload import Group, Workload
 
 
 class Default(NamedTuple):
@@ -66,7 +66,7 @@ def _value_left_out(workload: Workload, path: str) -> Any:
     value: Any = workload
     is_declared = True
     for name in path.split("."):
-        if not hasattr(value, name):
+        if not isinstance(value, Group) or not hasattr(value, name):
             return None
         is_declared = is_declared and name in value.model_fields_set
         value = getattr(value, name)

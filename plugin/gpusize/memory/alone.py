@@ -29,11 +29,15 @@ guides of diffusers 0.42 and transformers 5.24 (bitsandbytes, torchao, quanto)."
 
 
 def form_of(
-    workload: Workload, architecture: Architecture, catalog: Catalog, name: str
+    workload: Workload,
+    architecture: Architecture,
+    catalog: Catalog,
+    name: str,
+    quantized: frozenset[str] = QUANTIZED,
 ) -> tuple[FormatFacts | None, list[str], list[Assumption]]:
     """The format of a model's weights, what is not known of them, and what was assumed.
 
-    `name` is the library that loads them.
+    `name` is the library that loads them, `quantized` what it quantizes to.
     """
     problems: list[str] = []
     assumptions: list[Assumption] = []
@@ -43,7 +47,7 @@ def form_of(
     form = formats.find_format(catalog, word) if word else None
     if form is None:
         problems.append(f"format of the weights of {architecture.name} is not known")
-    elif form.id not in formats.COMPUTE_BYTES and form.id not in QUANTIZED:
+    elif form.id not in formats.COMPUTE_BYTES and form.id not in quantized:
         problems.append(f"whether {name} loads {form.id} weights is not known")
     elif workload.weights_format == formats.AUTO:
         why = "not declared: the checkpoint's own"

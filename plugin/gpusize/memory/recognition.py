@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory import alone, formats
 from gpusize.memory.embedding import MLP_TENSORS, PLAIN_RATIO, STREAM_TENSORS
-from gpusize.memory.result import Fit, Output, Term
+from gpusize.memory.result import Assumption, Fit, Output, Term
 from gpusize.memory.verdict import headroom
+from gpusize.workload import SoundEngine
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -21,15 +22,26 @@ KEY_AND_VALUE = 2
 GROWING = 1
 """Layers whose own cache lies there twice while it grows: transformers makes it anew."""
 WEIGHTS_ERROR = 0.02
-CACHE_ERROR = 0.1
-"""Texts shorter than the decoder's limit fill less of its own cache. Whisper-large-v2 in fp16 with
-five beams: 4.84 GiB of the process measured on an RTX 3070 Ti (SYSTRAN/faster-whisper 65882ee,
-README), 5.0 here."""
+CACHE_ERROR = 0.2
+"""Shorter texts fill less of the decoder's own cache, prompts more. Whisper-large-v2 in fp16 with
+five beams on an RTX 3070 Ti (SYSTRAN/faster-whisper 65882ee, README; GiB of the process): 4.84 of
+transformers, 4.9 here; 4.42 and 5.95 of faster-whisper with one and eight windows, 3.9 and 7.0."""
+TEXT_SHARE = 2
+"""One part in so many of the decoder's positions is written in a window, the rest is for prompts.
+Source: openai/whisper c0d2f62, decoding.py."""
 ACTIVATIONS_ERROR = 0.5
 """Tensors are counted, what kernels keep beside them is not."""
 MOST_CLIPS = 4096
 STAGE = "transcribe"
-NAME = "transformers"
+OWN_BEAMS = {SoundEngine.TRANSFORMERS: 1, SoundEngine.FASTER_WHISPER: 5}
+"""Beams where none are declared. Sources: transformers 5.24.0, GenerationConfig; faster-whisper
+65882ee, transcribe.py."""
+QUANTIZED = {
+    SoundEngine.TRANSFORMERS: alone.QUANTIZED,
+    SoundEngine.FASTER_WHISPER: frozenset({"int8"}),
+}
+"""Formats that an engine quantizes to. Source: CTranslate2, docs/quantization.md: the others are
+those that it computes in."""
 
 
 class Pass(NamedTuple):
@@ -38,7 +50,8 @@ class Pass(NamedTuple):
     encoder: int
     cache: int
     """Keys and values of the decoder: of its own tokens, and of the encoder's positions, which
-    transformers repeats for every beam (5.24.0, generation/utils.py: expanded inputs)."""
+    transformers repeats for every beam (5.24.0, generation/utils.py: expanded inputs), CTranslate2
+    does not (src/layers/transformer.cc: replicate_state)."""
 
     @property
     def size(self) -> int:
@@ -52,6 +65,7 @@ class Recognizer:
     __slots__ = (
         "architecture",
         "assumptions",
+        "beams",
         "constants",
         "form",
         "number",
@@ -63,10 +77,15 @@ class Recognizer:
         """Resolve the format; what is not known becomes a problem of every fit."""
         self.workload = workload
         self.architecture = architecture
-        self.constants: tuple[str, ...] = (NAME,)
+        engine = workload.engine
+        self.constants: tuple[str, ...] = (engine.value,)
         self.form, self.problems, self.assumptions = alone.form_of(
-            workload, architecture, catalog, NAME
+            workload, architecture, catalog, engine.value, QUANTIZED[engine]
         )
+        self.beams = workload.beams or OWN_BEAMS[engine]
+        if workload.beams is None:
+            why = "not declared: the engine's own"
+            self.assumptions.append(Assumption("beams", str(self.beams), why))
         if architecture.max_position is None:
             self.problems.append(f"longest text of {architecture.name} is not known")
         if workload.compute_precision not in (formats.AUTO, *formats.COMPUTE_BYTES):
@@ -117,20 +136,22 @@ class Recognizer:
 
     def pass_of(self, clips: int) -> Pass:
         """What so many windows hold; a longer clip is read window by window."""
-        model, beams = self.architecture, self.workload.beams
+        model = self.architecture
         positions = max((group.positions or 0 for group in model.attention), default=0)
         inner = model.intermediate or PLAIN_RATIO * model.hidden
         width = STREAM_TENSORS * model.hidden + (MLP_TENSORS - 1) * inner
         kept = sum(self._kept(group.kind, group.layers, positions) for group in model.attention)
         per_head = KEY_AND_VALUE * model.kv_heads * model.head_dim
         numbers = clips * self.number
-        return Pass(numbers * positions * width, numbers * beams * kept * per_head)
+        return Pass(numbers * positions * width, numbers * kept * per_head)
 
     def _kept(self, kind: str, layers: int, positions: int) -> int:
-        """Tokens of all layers of a kind that the cache holds for one text."""
+        """Tokens of all layers of a kind that the cache holds for one clip."""
         if kind == "cross":
-            return layers * positions
-        return (layers + GROWING) * (self.architecture.max_position or 0)
+            repeated = self.workload.engine is SoundEngine.TRANSFORMERS
+            return layers * positions * (self.beams if repeated else 1)
+        written = (self.architecture.max_position or 0) // TEXT_SHARE
+        return (layers + GROWING) * written * self.beams
 
     def _weights(self) -> int:
         assert self.form is not None
