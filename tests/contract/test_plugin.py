@@ -148,6 +148,60 @@ def test_wiring_may_be_unknown_or_secret(gpusize):
     assert CANARY not in "".join(gpusize.engine.logs)
 
 
+def test_a_group_with_its_hours_is_made(gpusize):
+    answer = gpusize.make(
+        {
+            **CHAT,
+            "createGroup": True,
+            "groupTypes": 2.0,
+            "subnetIds": UNKNOWN,
+            "replicas": {"min": 1.0, "max": 3.0},
+            "traffic": {"hoursPerDay": 10.0, "daysPerWeek": 5.0, "timeZone": "Europe/Berlin"},
+        }
+    )
+    assert answer["groupInstanceTypes"][0] == "g6.xlarge"
+    assert len(answer["groupInstanceTypes"]) == 2
+    (group,) = gpusize.engine.made("aws:autoscaling/group:Group")
+    assert (group["minSize"], group["maxSize"]) == (0, 3)
+    (registered,) = [one for one in gpusize.engine.registered if one.type.endswith(":Group")]
+    assert list(registered.ignoreChanges) == ["minSize", "desiredCapacity"]
+    up, down = gpusize.engine.made("aws:autoscaling/schedule:Schedule")
+    assert (up["desiredCapacity"], down["desiredCapacity"]) == (1, 0)
+
+
+def test_nodes_of_a_replica_get_their_network(gpusize):
+    answer = gpusize.make(
+        {
+            **CHAT,
+            "instanceType": "p5.48xlarge",
+            "nodesPerReplica": 2.0,
+            "vpcId": UNKNOWN,
+            "securityGroupIds": [secret(CANARY)],
+            "allowMisfit": True,
+        }
+    )
+    assert answer["efaInterfaces"] == 32
+    kinds = {one.type.rpartition(":")[2] for one in gpusize.engine.registered if one.custom}
+    assert kinds == {
+        "LaunchTemplate",
+        "PlacementGroup",
+        "SecurityGroup",
+        "SecurityGroupEgressRule",
+        "SecurityGroupIngressRule",
+    }
+    (template,) = gpusize.engine.made(TEMPLATE)
+    assert len(template["networkInterfaces"]) == 33
+    assert CANARY not in json.dumps(gpusize.engine.made(COMPONENT))
+    assert CANARY not in "".join(gpusize.engine.logs)
+
+
+def test_what_cannot_be_made_is_told(gpusize):
+    refused = gpusize.refuse({**CHAT, "reserve": {"instances": 2.0}, "groupTypes": 1.0})
+    assert refused.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert set(refused.errors) == {"zone"}
+    assert set(gpusize.refuse({**CHAT, "groupTypes": 1.5}).errors) == {"groupTypes"}
+
+
 def test_bad_wiring_is_told_without_its_value(gpusize):
     refused = gpusize.refuse({**CHAT, "userData": {"script": CANARY}, "subnetID": CANARY})
     assert set(refused.errors) == {"subnetID"}

@@ -41,6 +41,16 @@ STORIES = (
     Story(
         "bursty-always-on", True, {"always-on-for-bursty": "advisory"}, ("idle hours", "per month")
     ),
+    Story(
+        "office-hours-assistant",
+        True,
+        {},
+        (
+            '[0]: "g6.xlarge"',
+            "aws:autoscaling:Schedule assistant-up",
+            'scaling           : "scheduled"',
+        ),
+    ),
     Story("qlora-8b", True, {}, ("g6.xlarge", "one L4 holds it", "h to the end")),
     Story("lora-flux-l40s", True, {}, ("g6e.xlarge", "one L40S holds it", "train", "h to the end")),
     Story(

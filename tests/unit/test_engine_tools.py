@@ -753,6 +753,25 @@ def test_only_changed_inputs_differ():
     assert diff(a=1, c=3) == ["b", "c"]
 
 
+def test_what_cannot_change_in_place_is_replaced():
+    kind = "aws:ec2/placementGroup:PlacementGroup"
+
+    def diff(**news):
+        olds = struct(strategy="cluster", tags={})
+        request = provider_pb2.DiffRequest(type=kind, old_inputs=olds, news=struct(**news))
+        return Aws().Diff(request, None)
+
+    assert list(diff(strategy="spread", tags={}).replaces) == ["strategy"]
+    assert list(diff(strategy="cluster", tags={"a": "b"}).replaces) == []
+
+
+@pytest.mark.parametrize("token", schema.load()["resources"])
+def test_what_replaces_a_resource_is_an_input(token):
+    resource = schema.load()["resources"][token]
+    inputs = {key.rstrip("!") for key in resource["inputs"]}
+    assert set(resource.get("replaces", ())) <= inputs
+
+
 def test_functions_answer_for_the_region():
     aws = Aws()
     aws.Configure(provider_pb2.ConfigureRequest(args=struct(region="eu-west-1")), None)
