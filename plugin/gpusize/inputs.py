@@ -252,7 +252,8 @@ def _group_problems(
             "makes the instances that createInstance would make once more",
             "leave one of them out",
         )
-    if wiring.get("subnetIds") is None and wiring.get("subnetId") is None:
+    several = wiring.get("subnetIds")
+    if several in ((), []) or (several is None and wiring.get("subnetId") is None):
         yield Problem("subnetIds", "is missing: a group launches into subnets", "name them")
 
 

@@ -95,7 +95,7 @@ def instance(
 def subnet_of(wiring: Mapping[str, Any], wires: Wires) -> Any:
     """Return the subnet of single instances; of several the first."""
     subnet, several = wiring.get("subnetId"), wiring.get("subnetIds")
-    return wires.first(several) if subnet is None and several is not None else subnet
+    return wires.first(several) if subnet is None and several not in (None, (), []) else subnet
 
 
 def _market_options(name: str, for_group: bool) -> Properties | None:

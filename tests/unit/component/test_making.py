@@ -328,6 +328,7 @@ def test_a_group_and_a_block_have_no_alarms():
         ({"reserve": {"instances": 2}}, "zone"),
         ({"capacity_block_offering_id": "cbr-1"}, "capacityBlockOfferingId"),
         ({"create_group": True}, "subnetIds"),
+        ({"create_group": True, "subnet_ids": []}, "subnetIds"),
         ({**IN_GROUP, "create_instance": True}, "createGroup"),
         ({"group_types": 2.5}, "groupTypes"),
         ({"group_types": 0}, "groupTypes"),
