@@ -56,7 +56,8 @@ LISTS = frozenset({"securityGroupIds", "subnetIds"})
 SWITCHES: dict[str, str] = {
     "createInstance": (
         "Make the instances of one replica from the launch template, with an alarm each that ends "
-        "it when it idles where `autoStop.idleMinutes` says so. Default: false."
+        "it when it idles where `autoStop.idleMinutes` says so. A change of the template replaces "
+        "them. Default: false."
     ),
     "createGroup": (
         "Make an Auto Scaling group of all replicas in `subnetIds`. It starts with the fewest "

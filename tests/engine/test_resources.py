@@ -153,6 +153,8 @@ def test_idle_instances_have_an_alarm(workshop):
     assert alarm["dimensions"]["InstanceId"].startswith("i-")
     assert alarm["alarmActions"] == ["arn:aws:automate:us-east-1:ec2:terminate"]
     assert len(made.outputs()["alarms"]) == 1
+    changed = again(made, workshop, {**workload, "keyName": "ops"}).up().succeed()
+    assert changed.changes["replace"] == 1  # an instance reads its template once
     again(made, workshop, {**BATCH, "createInstance": True, "subnetId": "${first.id}"})
     assert made.up().succeed().changes["delete"] == 1
     made.destroy().succeed()
