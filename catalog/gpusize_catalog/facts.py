@@ -615,6 +615,18 @@ class TrainerFacts(NamedTuple):
     """Recipe with FSDP."""
     splits: str
     """What it spreads over GPUs: data (copies, whole or sharded), or tensor (layers besides)."""
+    shares_sequences: bool
+    """Whether several ranks can share one sequence (context parallel)."""
+    recompute: str
+    """What it computes again where nobody says: none, selective or full."""
+    loss: str
+    """How it takes the loss where nobody says: plain, chunked or fused."""
+    offloads_activations: bool
+    """Whether inputs of layers wait in host memory where nobody says."""
+    steps_in_backward: bool
+    """Whether it can use and drop each gradient in the backward pass."""
+    keeps_gradients: bool
+    """Whether gradients without ZeRO stand all along; else they come while activations go."""
     adapter_bytes: int
     """Bytes of one adapter weight."""
     loads_whole: bool

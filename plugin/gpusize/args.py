@@ -10,7 +10,7 @@ class AdapterArgs(TypedDict, total=False):
     """Small matrices that are trained beside frozen weights."""
 
     rank: int
-    targets: Literal["query-value", "attention", "all-linear"]
+    targets: Literal["query-value", "attention", "dense-linear", "all-linear"]
     train_embeddings: bool
 
 
@@ -291,18 +291,23 @@ class DeclarationArgs(TypedDict, total=False):
     optimizer_precision: Literal["fp32", "bf16"]
     master_weights: bool
     gradient_precision: Literal["fp32", "bf16"]
-    recompute: Literal["none", "selective", "full"]
     sharding: str | ShardingArgs
     samples: int
     epochs: float
     trainer: str | TrainerArgs
     sequence_length: int
     attention: Literal["flash", "eager"]
+    recompute: Literal["none", "selective", "full"]
+    offload_activations: bool
     loss: Literal["plain", "chunked", "fused"]
+    optimizer_in_backward: bool
+    cp: int
     tokens: int
     method: Literal["full", "lora", "qlora", "dora"]
     adapter: AdapterArgs
+    objective: Literal["language", "preference", "reward", "classification"]
     images: ImagesArgs
+    train_vision: bool
     width: int
     height: int
     batch: int

@@ -66,9 +66,10 @@ class Checkpoint(NamedTuple):
 def trained_bytes(fit: Fit, layout: Layout) -> int:
     """Bytes of one checkpoint: what is trained, and the states of the optimizer, of all ranks."""
     ranks = layout.tp * layout.pp
-    shared = 1 if fit.sharding in UNSHARED else layout.dp
-    weights = fit.term(Term.GRADIENTS) * (layout.dp if fit.sharding in WHOLE_SHARDS else 1)
-    return (weights + fit.term(Term.OPTIMIZER_STATES) * shared + fit.host * shared) * ranks
+    shared = 1 if fit.sharding in UNSHARED else layout.copies
+    weights = fit.term(Term.GRADIENTS) * (layout.copies if fit.sharding in WHOLE_SHARDS else 1)
+    host = fit.host - fit.host_activations
+    return (weights + fit.term(Term.OPTIMIZER_STATES) * shared + host * shared) * ranks
 
 
 def checkpoint_of(candidate: Candidate) -> Checkpoint | None:

@@ -76,7 +76,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "gpu": plan.gpu,
         "gpus": plan.gpus,
         "nodes": plan.nodes,
-        "layout": plan.layout._asdict(),
+        "layout": plan.layout.data(),
         "region": plan.region,
         "zones": list(plan.zones),
         "market": plan.market.value,
@@ -232,7 +232,7 @@ def reason_data(reason: Reason) -> dict[str, Any]:
 def _rejection(rejection: Rejection) -> dict[str, Any]:
     return {
         "instanceType": rejection.instance_type,
-        "layout": rejection.layout._asdict() if rejection.layout else None,
+        "layout": rejection.layout.data() if rejection.layout else None,
         "market": rejection.market.value if rejection.market else None,
         "reasons": [reason_data(reason) for reason in rejection.reasons],
     }

@@ -59,17 +59,23 @@ class Entry(NamedTuple):
     catalog_digest: str
     gpusize_version: str
     date: str
+    cp: int = 1
+
+    @property
+    def layout(self) -> Layout:
+        """Parallel sizes."""
+        return Layout(self.tp, self.pp, self.dp, self.ep, self.cp)
 
     @property
     def pins(self) -> dict[str, object]:
-        """Fields of the workload that the entry fixes."""
+        """Fields of a workload that the entry fixes."""
         from gpusize.workload import Market
 
         return {
             "instance_type": self.instance_type,
             "market": Market(self.market),
             "nodes_per_replica": self.nodes,
-            **{size: getattr(self, size) for size in Layout._fields},
+            **self.layout._asdict(),
         }
 
     def holds_for(self, workload: Workload) -> bool:
@@ -78,7 +84,7 @@ class Entry(NamedTuple):
 
     def applied_to(self, workload: Workload) -> Workload:
         """The declaration with the kept decision as its pins; unchanged where it does not hold."""
-        return workload.model_copy(update=self.pins) if self.holds_for(workload) else workload
+        return workload.pinned(self.pins) if self.holds_for(workload) else workload
 
 
 KEYS = {
@@ -98,8 +104,11 @@ KEYS = {
     "catalogDigest": "catalog_digest",
     "gpusizeVersion": "gpusize_version",
     "date": "date",
+    "cp": "cp",
 }
 """Keys of an entry in the file, in their order."""
+OPTIONAL = {"cp": 1}
+"""Keys that stand in the file where they differ from this: older files lack them."""
 COUNTS = frozenset({"nodes", *Layout._fields})
 PRICES = frozenset({"usd_per_hour"})
 
@@ -144,7 +153,11 @@ def render(entries: Mapping[str, Entry]) -> str:
     import json
 
     decisions = {
-        name: {key: getattr(entries[name], field) for key, field in KEYS.items()}
+        name: {
+            key: value
+            for key, value in ((key, getattr(entries[name], field)) for key, field in KEYS.items())
+            if value != OPTIONAL.get(key)
+        }
         for name in sorted(entries)
     }
     return (
@@ -214,7 +227,8 @@ def parse(raw: bytes, file: str = "") -> dict[str, Entry]:
         found = list(_entry_problems(f"decisions.{name[:MAX_TEXT]}", fields, file))
         problems += found
         if not found:
-            entries[name] = Entry(**{field: fields[key] for key, field in KEYS.items()})
+            known = {**OPTIONAL, **fields}
+            entries[name] = Entry(**{field: known[key] for key, field in KEYS.items()})
     if problems:
         raise GpuSizeError(problems)
     return entries
@@ -232,7 +246,10 @@ def _entry_problems(path: str, fields: Any, file: str) -> list[Problem]:
         if key not in KEYS
     ]
     for key, field in KEYS.items():
-        wrong = "is missing" if key not in fields else _wrong(field, fields[key])
+        if key not in fields:
+            wrong = "" if key in OPTIONAL else "is missing"
+        else:
+            wrong = _wrong(field, fields[key])
         if wrong:
             found.append(Problem(f"{path}.{key}", wrong, REMAKE, file))
     return found
@@ -331,14 +348,12 @@ def _told(text: str, numbers: Mapping[str, int | float | str]) -> Reason:
 
 
 def _decided(entry: Entry) -> tuple[object, ...]:
-    sizes = [getattr(entry, size) for size in Layout._fields]
-    return (entry.instance_type, entry.nodes, *sizes, entry.market, entry.scaling)
+    return (entry.instance_type, entry.nodes, entry.layout, entry.market, entry.scaling)
 
 
 def _what(entry: Entry) -> str:
-    layout = Layout(entry.tp, entry.pp, entry.dp, entry.ep)
     what = counted(entry.nodes, entry.instance_type)
-    return f"{what} ({layout}) {entry.market} at {price(entry.usd_per_hour)}"
+    return f"{what} ({entry.layout}) {entry.market} at {price(entry.usd_per_hour)}"
 
 
 def _prices(entry: Entry, now: Entry) -> dict[str, int | float | str]:

@@ -13,24 +13,39 @@ if TYPE_CHECKING:
 class Layout(NamedTuple):
     """Parallel sizes of one replica.
 
-    A replica uses `tp * pp * dp` GPUs: `dp` copies of the model, each cut into `pp` stages of `tp`
-    shards. `ep` spreads experts over the ranks of one stage (tp * dp) and adds no GPUs.
+    A replica uses `tp * pp * cp * dp` GPUs: `dp` copies of the model, each cut into `pp` stages of
+    `tp` shards, each sequence over `cp` of them. `ep` spreads experts over the ranks of one stage
+    (tp * cp * dp) and adds no GPUs.
     """
 
     tp: int = 1
     pp: int = 1
     dp: int = 1
     ep: int = 1
+    cp: int = 1
+    """Ranks that share each sequence; training alone."""
 
     @property
     def gpus(self) -> int:
         """GPUs of one replica."""
-        return self.tp * self.pp * self.dp
+        return self.tp * self.pp * self.dp * self.cp
+
+    @property
+    def copies(self) -> int:
+        """Ranks with the same part of the model: sequences, or parts of one, go to each."""
+        return self.dp * self.cp
+
+    def data(self) -> dict[str, int]:
+        """Sizes by name, as outputs have them; cp where sequences are shared: training alone."""
+        sizes = self._asdict()
+        if self.cp == 1:
+            del sizes["cp"]
+        return sizes
 
     def __str__(self) -> str:
         """Write the sizes above one: `tp=4 dp=2`."""
-        sizes = (("tp", self.tp), ("pp", self.pp), ("dp", self.dp), ("ep", self.ep))
-        return " ".join(f"{name}={size}" for name, size in sizes if size > 1 or name == "tp")
+        sizes = zip(self._fields, self, strict=True)
+        return " ".join([f"{name}={size}" for name, size in sizes if size > 1 or name == "tp"])
 
 
 class Placement(NamedTuple):
@@ -78,6 +93,7 @@ class Pins(NamedTuple):
     pp: int | None = None
     dp: int | None = None
     ep: int | None = None
+    cp: int | None = None
 
 
 OPEN = Pins()
@@ -107,7 +123,7 @@ def layouts(
     sequence, for a copy without a sequence is an idle GPU. Pinned sizes are taken as they are.
     """
     seen = set()
-    for tp in (pins.tp,) if pins.tp else _tensor_sizes(gpus, shape):
+    for tp in (pins.tp,) if pins.tp else tensor_sizes(gpus, shape):
         for pp in (pins.pp,) if pins.pp else _stages(gpus, nodes, tp, shape, stages_within):
             room = max(1, gpus * nodes // (tp * pp))
             dp = pins.dp or min(room, shape.concurrency)
@@ -118,20 +134,8 @@ def layouts(
                     yield layout
 
 
-def training_layouts(gpus: int, nodes: int, shape: Shape, pins: Pins = OPEN) -> Iterator[Layout]:
-    """Yield the layouts of a training run: copies over all GPUs, then tensor ranks inside a node.
-
-    Stages are taken where they are pinned; copies are at most what the global batch feeds.
-    """
-    for tp in (pins.tp,) if pins.tp else _tensor_sizes(gpus, shape):
-        pp = pins.pp or 1
-        room = max(1, gpus * nodes // (tp * pp))
-        dp = pins.dp or min(room, shape.concurrency)
-        for ep in (pins.ep,) if pins.ep else _expert_sizes(gpus, tp * dp, shape):
-            yield Layout(tp, pp, dp, ep)
-
-
-def _tensor_sizes(gpus: int, shape: Shape) -> Iterator[int]:
+def tensor_sizes(gpus: int, shape: Shape) -> Iterator[int]:
+    """Yield the powers of two up to the GPUs of a node that split the heads evenly."""
     size = 1
     while size <= gpus:
         if shape.splits(size):
@@ -149,14 +153,6 @@ def _stages(gpus: int, nodes: int, tp: int, shape: Shape, within: bool) -> Itera
         if not within:
             return
         inner *= 2
-
-
-def _expert_sizes(gpus: int, ranks: int, shape: Shape) -> Iterator[int]:
-    """Experts whole on each rank, spread over a node, or over all ranks of a stage."""
-    yield 1
-    for size in sorted({gpus, ranks} - {1}):
-        if shape.experts and shape.experts % size == 0 and ranks % size == 0:
-            yield size
 
 
 def _expert_ranks(tp: int, dp: int, shape: Shape) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
@@ -33,14 +34,17 @@ if TYPE_CHECKING:
     from gpusize.pricing.options import Option
     from gpusize.resolving.advice import Advice
     from gpusize.workload import Workload
+    from gpusize_catalog.facts import InstanceType
     from gpusize_catalog.store import Catalog
 
 __all__ = ["ResolveSettings", "resolve", "unpinned"]
 
-PINS = ("instance_type", "market", "tp", "pp", "dp", "ep", "nodes_per_replica", "zone")
+PINS = ("instance_type", "market", "tp", "pp", "dp", "ep", "cp", "nodes_per_replica", "zone")
 """Fields that fix what gpusize would choose."""
 LONGEST_TYPE_NAME = 32
 """Characters of an unknown instance type that a reason repeats."""
+RIVALS = 2
+"""Alternatives on several nodes have at most so many times the GPUs of what is chosen."""
 BEST_SERVICE = (0, 0)
 """Nobody queues and every target is met: see `service_of`."""
 
@@ -129,12 +133,12 @@ def without_pins(workload: Workload) -> Workload:
     """The same workload with every pin dropped; itself where there is none."""
     if not is_pinned(workload):
         return workload
-    return workload.model_copy(update=dict.fromkeys(PINS))
+    return workload.pinned(dict.fromkeys(PINS))
 
 
 def is_pinned(workload: Workload) -> bool:
     """Whether anything that gpusize would choose is fixed."""
-    return any(getattr(workload, field) is not None for field in PINS)
+    return any(getattr(workload, field, None) is not None for field in PINS)
 
 
 class Sweep:
@@ -160,7 +164,8 @@ class Sweep:
             if trial.key is not None:
                 found.append(trial)
                 best = trial.key if best is None else min(best, trial.key)
-        return _sorted(found or self._wider())
+        wider = [] if found else [trial for trial in self._wider(1) if trial.best]
+        return _sorted(found or wider)
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -169,7 +174,7 @@ class Sweep:
             self.search.trial(instance, self.search.nodes(instance)) for instance in self.types
         ]
         if not any(trial.best for trial in trials):
-            wider = {trial.instance.id: trial for trial in self._wider()}
+            wider = {trial.instance.id: trial for trial in self._wider(RIVALS)}
             trials = [wider.get(trial.instance.id, trial) for trial in trials]
         return sorted(trials, key=lambda trial: trial.instance.id)
 
@@ -182,24 +187,42 @@ class Sweep:
         """Every layout of every type."""
         return [candidate for trial in self.trials for candidate in self.search.tried(trial)]
 
-    def _wider(self) -> list[Trial]:
-        """Types whose node is too small, on as few nodes as do, where the fabric is made for it."""
+    def _wider(self, most: int) -> list[Trial]:
+        """Types whose node is too small, on as few nodes as do, where the fabric is made for it.
+
+        Fewest GPUs come first, up to so many times those of the first that works. Where none does,
+        each type stands with the most nodes that were tried.
+        """
         if self.study.workload.nodes_per_replica is not None:
             return []
+        found: dict[str, Trial] = {}
+        tried: dict[str, Trial] = {}
+        limit = inf
+        for gpus, nodes, instance in self._spread:
+            if gpus > limit:
+                break
+            if instance.id in found:
+                continue
+            trial = tried[instance.id] = self.search.trial(instance, nodes)
+            if trial.best:
+                found[instance.id] = trial
+                limit = min(limit, most * gpus)
+        return list((found or tried).values())
+
+    @cached_property
+    def _spread(self) -> list[tuple[int, int, InstanceType]]:
+        """GPUs, nodes and type of what may be tried on several nodes, fewest first."""
+        search = self.search
         found = []
-        settings, search = self.study.settings, self.search
         for instance in self.types:
             if not self.study.spans(instance):
                 continue
             fewest = search.nodes(instance)
             if not search.may_span(instance) or search.holds(search.trial(instance, fewest)):
                 continue
-            for nodes in range(fewest + 1, settings.max_nodes + 1):
-                trial = search.trial(instance, nodes)
-                if trial.best:
-                    found.append(trial)
-                    break
-        return found
+            for nodes in search.numbers_of_nodes(instance):
+                found.append((nodes * (instance.gpus or 0), nodes, instance))  # noqa: PERF401
+        return sorted(found, key=lambda item: (item[0], item[1], item[2].id))
 
 
 def _sorted(trials: list[Trial]) -> list[Trial]:

@@ -48,6 +48,7 @@ LAYOUT: dict[str, tuple[Json, str]] = {
     "pp": (WHOLE, "Pipeline parallel size: stages."),
     "dp": (WHOLE, "Copies of the model in one replica."),
     "ep": (WHOLE, "Ranks that the experts of a stage are spread over."),
+    "cp": (WHOLE, "Ranks that share each sequence, in training."),
 }
 FIT: dict[str, tuple[Json, str]] = {
     "verdict": (TEXT, "fits, tight, does-not-fit or unknown."),

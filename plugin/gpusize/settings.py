@@ -37,6 +37,9 @@ class ResolveSettings(NamedTuple):
     of weights (5 GB in most checkpoints) while it loads."""
     max_nodes: int = 4
     """Instances of one replica that gpusize considers by itself."""
+    max_training_nodes: int = 64
+    """Instances of one training run that gpusize considers by itself: those of one capacity block
+    (EC2 user guide)."""
     min_fabric_gbps: float = 100.0
     """Network below which gpusize spans no replica over nodes: slower than a GPU's own PCIe link
     (PCIe 4 x8, 16 GB/s) it is no fabric for a model, whatever EFA it has."""

@@ -5,6 +5,10 @@ Weights and gradients move while a GPU computes, activations do not. The share o
 that of both kinds were nothing hidden, for how much of it is hidden is not known. Stages wait until
 the first micro batch reaches them, and again at the end.
 
+Which link a group of ranks talks over follows from how ranks lie (see `training_layouts`): one that
+fits a node takes the link inside it, one that spans nodes shares their network with the groups
+beside it.
+
 Sources of the shares: llm-foundry on A100 and H100 (dense, 16-bit: 0.32 to 0.60), Megatron-Bridge
 and AutoModel (mixtures: 0.11 to 0.24).
 """
@@ -13,6 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.memory.training.adapters import adapter_params
+from gpusize.memory.training.sharing import WHOLE
+from gpusize.memory.training.vision import patches
 from gpusize.timing import (
     COMPUTE_SHARE,
     LINK_SHARE,
@@ -22,10 +29,12 @@ from gpusize.timing import (
     inner_link,
     outer_link,
 )
+from gpusize.workload import VisionLanguageTraining
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.result import Fit
+    from gpusize.memory.training.setup import Setup
     from gpusize.placement import Layout, Placement
     from gpusize.resolving.demand import Demand
     from gpusize.workload import Training
@@ -45,22 +54,58 @@ REDUCTIONS = 4
 """All-reduces of a layer split over tensor ranks, forwards and backwards."""
 EXCHANGES = 4
 """All-to-alls of a layer whose experts are spread, forwards and backwards."""
-SHARED_WEIGHTS = frozenset({"zero-3", "fsdp"})
+RING_PASSES = 3
+"""Times that the keys and values of a layer go round the ranks of a sequence: forwards, backwards,
+and their gradients."""
 HOUR = 3600
-ADAPTED = frozenset({"lora", "qlora", "dora"})
+HOST_STEP = 0.22e-9
+"""Seconds that the processors of a node take to step one parameter with Adam. Source: ZeRO-Offload,
+arXiv 2101.06840, table of the latency of CPU-Adam: 0.22 s for a billion parameters."""
+MOVED_TO_HOST = 4
+"""Bytes of an offloaded parameter that cross in a step: its gradient down, its weight up."""
 
 
 class Moved(NamedTuple):
-    """Seconds between GPUs in one step of the optimizer."""
+    """Seconds between GPUs, and to the host, in one step of the optimizer."""
 
     waiting: float
     """Of activations: the layers wait for them."""
     hidden: float
     """Of weights and gradients: computing goes on meanwhile."""
+    host: float = 0.0
+    """Of offloaded states: gradients down, a step of the processors, weights up."""
 
     def step(self, compute: float) -> float:
         """Seconds of a step that computes for so long."""
-        return self.waiting + max(compute, self.hidden)
+        return self.waiting + max(compute, self.hidden) + self.host
+
+
+class Fabric(NamedTuple):
+    """What joins the ranks of a layout."""
+
+    inner: Link
+    outer: Link
+    gpus_per_node: int
+
+    def ring(self, ranks: int, stride: int) -> Link:
+        """The link of a ring over ranks that lie `stride` apart."""
+        if ranks * stride <= self.gpus_per_node:
+            return self.inner
+        # Rings side by side share the network of a node.
+        beside = min(stride, self.gpus_per_node)
+        bandwidth = (self.outer.bandwidth or 0.0) / beside
+        if beside < self.gpus_per_node:
+            bandwidth = min(bandwidth, self.inner.bandwidth or bandwidth)
+        return self.outer._replace(bandwidth=bandwidth)
+
+    def exchange(self, ranks: int) -> Link:
+        """The link of an all-to-all over ranks that lie side by side: each GPU sends for itself."""
+        near = self.gpus_per_node
+        if ranks <= near:
+            return self.inner
+        outside = (ranks - near) / (ranks - 1)
+        bandwidth = (self.outer.bandwidth or 0.0) / near / outside
+        return self.outer._replace(bandwidth=bandwidth)
 
 
 def training_time(
@@ -69,9 +114,10 @@ def training_time(
     architecture: Architecture,
     workload: Training,
     demand: Demand,
+    known: Setup | None,
 ) -> Timing:
     """Time one step and the whole run; what is not known makes the answer unknown, not zero."""
-    clock = _Clock(placement, fit, architecture, workload)
+    clock = _Clock(placement, fit, architecture, workload, known)
     missing = clock.missing(placement)
     link = clock.link
     shown = placement.layout.gpus > 1
@@ -84,24 +130,35 @@ class _Clock:
     """The arithmetic of one placement."""
 
     def __init__(
-        self, placement: Placement, fit: Fit, architecture: Architecture, workload: Training
+        self,
+        placement: Placement,
+        fit: Fit,
+        architecture: Architecture,
+        workload: Training,
+        known: Setup | None,
     ) -> None:
         self.layout: Layout = placement.layout
         self.fit = fit
         self.architecture = architecture
         self.workload = workload
+        self.known = known
+        instance = placement.instance
         self.inner = inner_link(placement)
-        self.gpus_per_node = placement.instance.gpus or 1
+        self.gpus_per_node = instance.gpus or 1
         self.link = outer_link(placement) if placement.nodes > 1 else self.inner
+        self.fabric = Fabric(self.inner, outer_link(placement), self.gpus_per_node)
+        self.nodes = placement.nodes
+        self.pcie = instance.pcie_bandwidth
         gpu = placement.gpu
         peak = gpu.bf16_flops or gpu.fp16_flops or 0.0
-        self.flops = peak * placement.instance.partition
-        method = getattr(workload, "method", None)
-        self.adapted = method is not None and method.value in ADAPTED
+        self.flops = peak * instance.partition
+        self.adapted = known is not None and known.adapted
         self.is_mixture = bool(architecture.experts_total)
         whole = workload.global_batch or workload.micro_batch * self.layout.dp
-        self.sequences = whole
         self.micro_steps = max(1, -(-whole // (workload.micro_batch * self.layout.dp)))
+        self.samples = whole
+        self.many = known.sequences if known else 1
+        self.sequences = whole * self.many
 
     def missing(self, placement: Placement) -> tuple[str, ...]:
         missing = []
@@ -112,7 +169,7 @@ class _Clock:
         layout = placement.layout
         if layout.gpus > 1 and not self.link.bandwidth:
             missing.append(f"bandwidth of {self.link.name} is not known")
-        elif layout.tp > 1 and not self.inner.bandwidth:
+        elif layout.gpus > layout.pp and self.gpus_per_node > 1 and not self.inner.bandwidth:
             missing.append(f"bandwidth of {self.inner.name} is not known")
         return tuple(missing)
 
@@ -126,64 +183,131 @@ class _Clock:
         step = moved.step(compute / usual * filled)
         ideal = self._moved(1.0)
         bound = max(compute, ideal.waiting + ideal.hidden)
-        tokens = self.sequences * self.workload.sequence_length
+        tokens = self.samples * self.workload.sequence_length
         steps = None if demand.total_tokens is None else demand.total_tokens / tokens
         apart = compute / usual * filled + communication
-        remarks = ("what moves to and from the host, and its own steps, are not in the time",)
-        found = _timing(link, communication / apart, remarks if self.fit.host else ())
-        found = found._replace(tokens_per_second=tokens / step, step_seconds=step, step_bound=bound)
+        found = _timing(link, communication / apart, self._remarks(moved))
+        found = found._replace(
+            tokens_per_second=tokens / step, step_seconds=step, step_bound=min(step, bound)
+        )
         if steps is None:
             return found
         ends = [steps * moved.step(compute / share * filled) / HOUR for share in (most, least)]
         return found._replace(hours_to_end=steps * step / HOUR, hours_range=(ends[0], ends[1]))
 
+    def _remarks(self, moved: Moved) -> tuple[str, ...]:
+        if not self.fit.host or moved.host:
+            return ()
+        return ("what moves to and from the host, and its own steps, are not in the time",)
+
     def _compute(self) -> float:
         """Seconds of a step at the peak, on each GPU."""
         architecture, length = self.architecture, self.workload.sequence_length
-        active = architecture.active_params or architecture.total_params
+        tower = architecture.vision_params or 0
+        active = architecture.active_params or architecture.total_params - tower
         looked_up = 0 if architecture.tie_embeddings else architecture.embedding_params
         width = architecture.heads * architecture.head_dim
         scores = SCORES * architecture.layers * width * length / 2
         passes = 2 if self.adapted else 3
-        if self.workload.recompute.value == "full":
-            passes += 1
+        if self.known is not None:
+            passes += self.known.habits.recompute == "full"
+            passes += self.known.reference_passes
         per_token = FLOPS_FORWARD * passes * (max(0, active - looked_up) + scores)
-        return per_token * self.sequences * length / self.layout.gpus / self.flops
+        each = per_token * length + self._images()
+        return each * self.sequences / self.layout.gpus / self.flops
+
+    def _images(self) -> float:
+        """Operations of the images of one sequence: a frozen tower only goes forwards."""
+        workload = self.workload
+        if not isinstance(workload, VisionLanguageTraining):
+            return 0.0
+        passes = 3 if workload.train_vision else 1
+        tower = self.architecture.vision_params or 0
+        return FLOPS_FORWARD * passes * tower * patches(self.architecture, workload.images)
 
     def _moved(self, share: float) -> Moved:
-        layout, architecture = self.layout, self.architecture
-        tokens = self.workload.micro_batch * self.workload.sequence_length
+        micro = self._activations(share)
+        gathered, step = self._weights(share)
+        # Between stages weights stay gathered for all micro batches.
+        times = 1 if self.layout.pp > 1 else self.micro_steps
+        return Moved(micro * self.micro_steps, gathered * times + step, self._to_host(share, times))
+
+    def _activations(self, share: float) -> float:
+        """Seconds of one micro batch: what tensors, experts, sequences and stages pass on."""
+        layout, architecture, fabric = self.layout, self.architecture, self.fabric
+        tokens = self.workload.micro_batch * self.many * self.workload.sequence_length / layout.cp
         size = tokens * architecture.hidden * BYTES
-        micro = gathered = step = 0.0
+        layers = architecture.layers / layout.pp
+        micro = 0.0
         if layout.tp > 1:
-            once = self.inner.all_reduce(layout.tp, size, share)
-            micro += REDUCTIONS * architecture.layers / layout.pp * once
+            once = fabric.ring(layout.tp, 1).all_reduce(layout.tp, size, share)
+            micro += REDUCTIONS * layers * once
         if layout.ep > 1:
-            link = self.inner if layout.ep <= self.gpus_per_node else self.link
-            once = link.exchange(layout.ep, size * (architecture.experts_active or 1), share)
-            micro += EXCHANGES * architecture.layers / layout.pp * once
+            routed = size / layout.tp * (architecture.experts_active or 1)
+            once = fabric.exchange(layout.ep).exchange(layout.ep, routed, share)
+            micro += EXCHANGES * layers * once
+        if layout.cp > 1:
+            keys = 2 * architecture.kv_heads * architecture.head_dim / layout.tp
+            block = tokens * keys * BYTES
+            once = fabric.ring(layout.cp, layout.tp).send(block, share)
+            micro += RING_PASSES * (layout.cp - 1) * layers * once
         if layout.pp > 1:
-            micro += 2 * self.link.send(size / layout.tp, share)
-        if layout.dp > 1:
-            held = architecture.total_params / (layout.tp * layout.pp)
-            trained = self._trained(held)
-            if self.fit.sharding in SHARED_WEIGHTS:
-                gathered += self.link.all_reduce(layout.dp, held * BYTES, share)
-                gathered += self.link.all_reduce(layout.dp, trained * BYTES, share) / 2
-            else:
-                step += self.link.all_reduce(layout.dp, trained * BYTES, share)
-        return Moved(micro * self.micro_steps, gathered * self.micro_steps + step)
+            ranks = layout.tp * layout.cp * layout.dp
+            micro += 2 * fabric.ring(layout.pp, ranks).send(size / layout.tp, share)
+        return micro
 
-    def _trained(self, held: float) -> float:
-        """Parameters whose gradients move, of those that a rank computes with."""
+    def _weights(self, share: float) -> tuple[float, float]:
+        """Seconds of one gathering of weights and reduction of gradients, and of one a step."""
+        layout, architecture = self.layout, self.architecture
+        gathered = step = 0.0
+        split = layout.tp * layout.pp
+        experts = architecture.expert_params
+        spread = layout.ep if layout.ep > 1 else layout.tp
+        own = self._own()
+        groups = [(layout.copies, layout.tp, (architecture.total_params - experts) / split, own[0])]
+        if experts:
+            copies = layout.copies * layout.tp // spread
+            groups.append((copies, spread, experts / (spread * layout.pp), own[1]))
+        for copies, stride, held, adapter in groups:
+            if copies <= 1 or not held:
+                continue
+            trained = adapter if self.adapted else held
+            link = self.fabric.ring(copies, stride)
+            if self.fit.sharding in WHOLE:
+                gathered += link.all_reduce(copies, held * BYTES, share)
+                gathered += link.all_reduce(copies, trained * BYTES, share) / 2
+            elif trained:
+                step += link.all_reduce(copies, trained * BYTES, share)
+        return gathered, step
+
+    def _own(self) -> tuple[float, float]:
+        """Parameters of an adapter on one rank, beside dense layers and beside experts."""
         if not self.adapted:
-            return held
-        from gpusize.memory.training.parts import adapter_params
-
-        adapter = self.workload.adapter  # type: ignore[attr-defined]
-        own = adapter_params(self.architecture, adapter.rank, adapter.targets, self.layout.tp)
+            return 0.0, 0.0
+        adapter, layout = self.workload.adapter, self.layout  # type: ignore[attr-defined]
+        own = adapter_params(self.architecture, adapter.rank, adapter.targets, layout.tp, layout.ep)
         ends = self.architecture.embedding_params + self.architecture.head_params
-        return own / self.layout.pp + (ends if adapter.train_embeddings else 0)
+        dense = own.dense / layout.pp + (ends if adapter.train_embeddings else 0)
+        return dense, own.expert / layout.pp
+
+    def _to_host(self, share: float, times: int) -> float:
+        """Seconds that a step waits for the host; 0 where nothing is known to move.
+
+        Gradients go down and weights come up once a step, and where the weights lie in the host too
+        they come up for each pass of each micro batch.
+        """
+        offload = self.workload.sharding.offload.value
+        if offload == "none" or not self.pcie or not self.fit.host:
+            return 0.0
+        layout = self.layout
+        held = self.architecture.total_params / (layout.tp * layout.pp)
+        trained = sum(self._own()) if self.adapted else held
+        by = 1 if self.fit.sharding in ("none", "ddp") else layout.copies
+        crossing = trained / by * MOVED_TO_HOST
+        if offload == "all":
+            crossing += 2 * times * held / by * BYTES
+        ranks = min(layout.gpus, self.gpus_per_node)
+        return crossing / (self.pcie * share) + trained / by * ranks * HOST_STEP
 
 
 def _timing(link: Link | None, share: float | None, missing: tuple[str, ...]) -> Timing:

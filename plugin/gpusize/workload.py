@@ -69,7 +69,15 @@ from gpusize.declared.inference import (
     VisionLanguageServing,
 )
 from gpusize.declared.optimizing import Adapter, Optimizing, Sharding
-from gpusize.declared.training import FineTuning, PreTraining, Trainer, Training
+from gpusize.declared.training import (
+    FineTuning,
+    PreTraining,
+    Trainer,
+    Training,
+    VisionLanguageFineTuning,
+    VisionLanguagePreTraining,
+    VisionLanguageTraining,
+)
 from gpusize.declared.words import (
     MAX_COUNT,
     MAX_TEXT,
@@ -88,6 +96,7 @@ from gpusize.declared.words import (
     Method,
     Modality,
     Natural,
+    Objective,
     Offload,
     Optimizer,
     PipelineOffload,
@@ -164,6 +173,7 @@ __all__ = [
     "Modality",
     "Natural",
     "Neighbor",
+    "Objective",
     "Offload",
     "Optimizer",
     "Optimizing",
@@ -198,7 +208,10 @@ __all__ = [
     "VideoServing",
     "VisionLanguageBatchInference",
     "VisionLanguageEvaluation",
+    "VisionLanguageFineTuning",
+    "VisionLanguagePreTraining",
     "VisionLanguageServing",
+    "VisionLanguageTraining",
     "WaiverEntry",
     "WeightsLocation",
     "Workload",
@@ -222,6 +235,8 @@ WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
     (Kind.SERVING, Modality.VISION_LANGUAGE): VisionLanguageServing,
     (Kind.BATCH_INFERENCE, Modality.VISION_LANGUAGE): VisionLanguageBatchInference,
     (Kind.EVALUATION, Modality.VISION_LANGUAGE): VisionLanguageEvaluation,
+    (Kind.FINE_TUNING, Modality.VISION_LANGUAGE): VisionLanguageFineTuning,
+    (Kind.PRE_TRAINING, Modality.VISION_LANGUAGE): VisionLanguagePreTraining,
     (Kind.SERVING, Modality.IMAGE): ImageServing,
     (Kind.BATCH_INFERENCE, Modality.IMAGE): ImageBatchInference,
     (Kind.EVALUATION, Modality.IMAGE): ImageEvaluation,

@@ -84,7 +84,7 @@ class Case:
         """The workload with what was decided as its pins."""
         if self.workload is None or self.decided is None or not self.decided.pins:
             return self.workload
-        return self.workload.model_copy(update=dict(self.decided.pins))
+        return self.workload.pinned(self.decided.pins)
 
     @cached_property
     def resolution(self) -> Resolution | None:

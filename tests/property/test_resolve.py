@@ -215,7 +215,7 @@ def test_the_decision_pinned_is_the_decision(fields: dict[str, Any]) -> None:
         "instanceType": plan.instance_type,
         "market": plan.market.value,
         "nodesPerReplica": plan.nodes,
-        **plan.layout._asdict(),
+        **plan.layout.data(),
     }
     again = decide({**fields, **pins}).plan
     assert again is not None

@@ -41,10 +41,10 @@ def declared(**more: Any) -> dict[str, Any]:
     return {**base, **more}
 
 
-def sized(raw: dict[str, Any], copies: int = 1) -> Fit:
-    instance = catalog().instance("p4d.24xlarge")._replace(gpus=copies)
+def sized(raw: dict[str, Any], copies: int = 1, layout: Layout | None = None) -> Fit:
+    layout = layout or Layout(dp=copies)
+    instance = catalog().instance("p4d.24xlarge")._replace(gpus=layout.gpus)
     gpu = catalog().gpu("A100-40GB")
-    layout = Layout(dp=copies)
     placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
     found = fit(parse_workload(raw), placement, catalog())
     assert found.verdict is not Verdict.UNKNOWN, found.reasons
@@ -83,6 +83,34 @@ def test_recomputing_never_adds_activations(run: dict[str, Any]) -> None:
         sized(declared(**run, recompute=word)).need or 0 for word in ("full", "selective", "none")
     )
     assert whole <= some <= none
+
+
+@given(run=runs, ranks=st.sampled_from([1, 2, 4]), recompute=st.sampled_from(["none", "full"]))
+@settings(deadline=None, max_examples=60)
+def test_sharing_sequences_never_adds_activations(
+    run: dict[str, Any], ranks: int, recompute: str
+) -> None:
+    raw = declared(**{**run, "trainer": "torchtitan"}, recompute=recompute, sharding="zero-1")
+    few, many = (sized(raw, layout=Layout(cp=cp)) for cp in (ranks, 2 * ranks))
+    moving = (Term.ACTIVATIONS, Term.LOGITS)
+    assert sum(map(many.term, moving)) <= sum(map(few.term, moving)) + 1
+    assert kept(many) <= kept(few)
+
+
+@given(
+    run=runs,
+    model=st.sampled_from(["Qwen/Qwen3-VL-8B-Instruct", "google/gemma-3-4b-it"]),
+    images=st.integers(1, 8),
+    recompute=st.sampled_from(["none", "selective", "full"]),
+)
+@settings(deadline=None, max_examples=60)
+def test_a_frozen_tower_never_needs_more_than_a_trained_one(
+    run: dict[str, Any], model: str, images: int, recompute: str
+) -> None:
+    raw = declared(**{**run, "model": model}, modality="vision-language", recompute=recompute)
+    raw["images"] = {"perPrompt": images}
+    frozen, trained = (sized({**raw, "trainVision": word}) for word in (False, True))
+    assert (frozen.need or 0) <= (trained.need or 0)
 
 
 @given(run=runs, more=st.integers(1, 4096), recompute=st.sampled_from(["none", "full"]))

@@ -194,7 +194,7 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
     placement = candidate.placement
     layout = placement.layout
     copies = min(layout.dp, candidate.demand.concurrency)
-    used = layout.tp * layout.pp * copies
+    used = layout.tp * layout.pp * layout.cp * copies
     better = ""
     if used >= placement.gpus and candidate.demand.trains:
         return
@@ -226,7 +226,8 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
 def _filled(candidate: Candidate) -> str:
     """A number of copies that leaves no GPU idle, where there is one."""
     placement = candidate.placement
-    ranks = placement.layout.tp * placement.layout.pp
+    layout = placement.layout
+    ranks = layout.tp * layout.pp * layout.cp
     copies = placement.gpus // ranks
     if placement.gpus % ranks or copies > candidate.demand.concurrency:
         return "a smaller node, or a layout that fills this one"

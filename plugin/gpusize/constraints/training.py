@@ -17,7 +17,7 @@ from gpusize.interruptions import (
     lost_share,
 )
 from gpusize.memory.result import Fit, Output, Term, Verdict
-from gpusize.training_time import ADAPTED
+from gpusize.memory.training.setup import ADAPTED
 from gpusize.workload import DiffusionTraining, Film
 from gpusize_catalog.units import GB, gib
 
@@ -91,13 +91,16 @@ def nvlink_required(candidate: Candidate) -> Iterator[Reason]:
     if share <= limit:
         return
     bandwidth = timing.link_bandwidth or 0.0
+    fix = "a larger global batch where ddp holds it, method lora, or an NVLink node"
+    if candidate.placement.nodes > 1:
+        fix = "longer sequences or larger micro batches, fewer nodes of larger GPUs, or method lora"
     yield Reason(
         "nvlink-required",
         Weight.WARN,
         f"{share:.0%} of a step goes into moving weights and gradients over {timing.link}"
         f" ({bandwidth / GB:.0f} GB/s) with {candidate.fit.sharding} at"
         f" {candidate.placement.layout} on {candidate}, limit {limit:.0%}",
-        "a larger global batch where ddp holds it, method lora, or an NVLink node",
+        fix,
         {
             "communicationPercent": round(share * PERCENT, 1),
             "linkGBps": round(bandwidth / GB, 1),

@@ -1,6 +1,7 @@
 """Fields that every kind of work takes, and those of services and of bounded work."""
 
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -104,6 +105,11 @@ class Workload(Group):
     def tolerance(self) -> InterruptionTolerance:
         """What an interruption costs: as declared, or as usual for the kind."""
         return self.interruption_tolerance or self.default_tolerance
+
+    def pinned(self, pins: Mapping[str, Any]) -> "Workload":
+        """The same workload with other pins; sizes that its kind does not have are left out."""
+        known = type(self).model_fields
+        return self.model_copy(update={name: pins[name] for name in pins if name in known})
 
 
 class Service(Group):

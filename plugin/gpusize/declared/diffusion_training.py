@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpusize.declared.generation import Film
 from gpusize.declared.optimizing import Adapter, Optimizing
-from gpusize.declared.words import Method, Positive, Switch
+from gpusize.declared.words import Method, Positive, Recompute, Switch
 from gpusize.declaring.vocabulary import (
     DIFFUSION_TRAINERS,
     WEIGHTS_FORMATS,
@@ -36,6 +36,9 @@ class DiffusionTraining(Optimizing):
     )
     text_encoder_format: Annotated[str, WEIGHTS_FORMATS] = Field(
         "auto", description="Format of the text encoders' weights; auto: the compute precision."
+    )
+    recompute: Recompute = Field(
+        Recompute.NONE, description="Which activations are computed again in the backward pass."
     )
     cached_latents: Switch = Field(
         False,

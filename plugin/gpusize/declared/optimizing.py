@@ -13,7 +13,6 @@ from gpusize.declared.words import (
     Optimizer,
     Positive,
     PositiveFloat,
-    Recompute,
     ShardingMode,
     StatePrecision,
     Switch,
@@ -43,7 +42,9 @@ class Adapter(Group):
 
     rank: Positive = Field(16, description="Rank of the adapter.", examples=[16])
     targets: AdapterTargets = Field(
-        AdapterTargets.ALL_LINEAR, description="Which projections have an adapter."
+        AdapterTargets.ALL_LINEAR,
+        description="Which projections have an adapter; all-linear reaches each routed expert, "
+        "dense-linear all but them.",
     )
     train_embeddings: Switch = Field(
         False, description="Whether embeddings and output head are trained in full beside it."
@@ -74,9 +75,6 @@ class Optimizing(Bounded, Workload):
     )
     gradient_precision: StatePrecision | None = Field(
         None, description="Precision of gradients; the trainer's own where it is left out."
-    )
-    recompute: Recompute = Field(
-        Recompute.NONE, description="Which activations are computed again in the backward pass."
     )
     sharding: Sharding = Field(
         Sharding.model_construct(), description="How the copies share what they keep."

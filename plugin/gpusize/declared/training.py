@@ -5,9 +5,18 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from gpusize.declared.groups import Group
-from gpusize.declared.inference import Engine
+from gpusize.declared.inference import Engine, Images
 from gpusize.declared.optimizing import Adapter, Optimizing
-from gpusize.declared.words import AttentionKernel, Loss, Method, Positive, Text
+from gpusize.declared.words import (
+    AttentionKernel,
+    Loss,
+    Method,
+    Objective,
+    Positive,
+    Recompute,
+    Switch,
+    Text,
+)
 from gpusize.declaring.vocabulary import (
     TRAINERS,
 )
@@ -41,7 +50,27 @@ class Training(Optimizing):
     attention: AttentionKernel = Field(
         AttentionKernel.FLASH, description="Whether attention keeps its scores."
     )
-    loss: Loss = Field(Loss.PLAIN, description="How much of the logits the loss holds at once.")
+    recompute: Recompute | None = Field(
+        None,
+        description="Which activations are computed again in the backward pass; as the trainer "
+        "does by itself where it is left out.",
+    )
+    offload_activations: Switch | None = Field(
+        None,
+        description="Whether inputs of layers wait in host memory for the backward pass; as the "
+        "trainer does where it is left out.",
+    )
+    loss: Loss | None = Field(
+        None,
+        description="How much of the logits the loss holds at once; as the trainer does where it "
+        "is left out.",
+    )
+    optimizer_in_backward: Switch = Field(
+        False,
+        description="Whether each gradient is used and dropped in the backward pass; with one "
+        "micro batch in a step, where the trainer has it.",
+    )
+    cp: Positive | None = Field(None, description="Ranks that share each sequence.")
     tokens: Positive | None = Field(None, description="Tokens of the whole run.")
 
 
@@ -52,7 +81,33 @@ class FineTuning(Training):
     adapter: Adapter = Field(
         Adapter.model_construct(), description="The adapter of lora, qlora and dora."
     )
+    objective: Objective = Field(
+        Objective.LANGUAGE,
+        description="What it learns from: text; pairs of answers beside a frozen copy of the model "
+        "(preference, as DPO) or with a head of one number (reward); or classes.",
+    )
 
 
 class PreTraining(Training):
     """A bounded run that trains a model on text."""
+
+
+class VisionLanguageTraining(Training):
+    """Fields of training with images in the sequences."""
+
+    images: Images = Field(Images.model_construct(), description="Images of one sequence.")
+    train_vision: Switch = Field(
+        False, description="Whether the vision tower is trained too; its projector always is."
+    )
+
+
+class VisionLanguageFineTuning(FineTuning, VisionLanguageTraining):
+    """A bounded run that adapts a model to examples with images."""
+
+
+class VisionLanguagePreTraining(PreTraining, VisionLanguageTraining):
+    """A bounded run that trains a model on text and images."""
+
+    train_vision: Switch = Field(
+        True, description="Whether the vision tower is trained too; its projector always is."
+    )

@@ -215,4 +215,14 @@ class AdapterTargets(str, Enum):
 
     QUERY_VALUE = "query-value"
     ATTENTION = "attention"
+    DENSE_LINEAR = "dense-linear"
     ALL_LINEAR = "all-linear"
+
+
+class Objective(str, Enum):
+    """What a fine-tuning run learns from."""
+
+    LANGUAGE = "language"
+    PREFERENCE = "preference"
+    REWARD = "reward"
+    CLASSIFICATION = "classification"

@@ -28,7 +28,6 @@ DEFAULTS: tuple[Default, ...] = (
     Default("micro_batch", "one at once on each GPU"),
     Default("optimizer", "the usual one"),
     Default("recompute", "trainers keep activations unless they are told otherwise"),
-    Default("loss", "as transformers computes it"),
     Default("concurrency", "one sequence at a time"),
     Default("replicas.max", "one copy"),
     Default("user_facing", "a service answers people unless it says otherwise"),

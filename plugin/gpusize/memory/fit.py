@@ -154,6 +154,11 @@ class Sizing:
         """Bytes of a rank below which no GPU holds it; 0 where that is not known."""
         return self.sizer.floor(layout) if self.sizer else 0
 
+    def least(self, gpus: int) -> float:
+        """Bytes of a rank below which so many GPUs do not hold a training run; 0: not known."""
+        sizer = self.sizer
+        return sizer.least(gpus) if isinstance(sizer, Training) else 0.0
+
     def _unknown(self, *reasons: str) -> Fit:
         """A fit without figures, and why."""
         assumptions = tuple(self.sizer.assumptions) if self.sizer else ()

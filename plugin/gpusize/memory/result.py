@@ -108,6 +108,8 @@ class Fit(NamedTuple):
     """Bytes of host memory that the rank offloads to."""
     output: Output | None = None
     """Of work that has no sequences."""
+    host_activations: int = 0
+    """Part of `host` that is there for the backward pass alone."""
     running: int = 0
     """Sequences that one step of the engine runs at most."""
     state_block: int = 0

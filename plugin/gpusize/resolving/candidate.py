@@ -78,12 +78,14 @@ class Saving(NamedTuple):
 class Judged:
     """What searches have found out about hardware, the same wherever and however it is bought."""
 
-    __slots__ = ("devices", "layouts", "nearest", "ways")
+    __slots__ = ("devices", "further", "layouts", "nearest", "ways")
 
     def __init__(self) -> None:
         """Know nothing yet."""
         self.devices: dict[str, bool] = {}
         """Whether nothing speaks against a GPU, by id."""
+        self.further: dict[tuple[int, int], tuple[tuple[Layout, ...], ...]] = {}
+        """Layouts of a training run to try where those do not work, by GPUs of a node and nodes."""
         self.layouts: dict[tuple[int, int, bool], tuple[Layout, ...]] = {}
         """Layouts to try, by GPUs of a node, nodes, and whether stages may lie inside a node."""
         self.ways: dict[Hardware, tuple[Layout, ...]] = {}
@@ -204,6 +206,18 @@ class Study:
         return speed_of(self.catalog, self.setup.engine.engine, self.setup.form)
 
     @property
+    def shares_sequences(self) -> bool:
+        """Whether the trainer gives several ranks parts of one sequence."""
+        setup = getattr(self.sizing.sizer, "setup", None)
+        return isinstance(self.workload, Training) and bool(setup and setup.row.shares_sequences)
+
+    @property
+    def most_nodes(self) -> int:
+        """Instances of one replica that a search considers."""
+        settings = self.settings
+        return settings.max_training_nodes if self.demand.trains else settings.max_nodes
+
+    @property
     def engine(self) -> str:
         """Name and version of the engine."""
         return (
@@ -305,7 +319,10 @@ class Study:
             return unmodelled(f"the time of {what} is not modelled")
         fit = self.fit(placement, hardware)
         if isinstance(self.workload, Training):
-            return training_time(placement, fit, self.architecture, self.workload, self.demand)
+            known = getattr(self.sizing.sizer, "setup", None)
+            return training_time(
+                placement, fit, self.architecture, self.workload, self.demand, known
+            )
         if not self.splits_tensors:
             layout = placement.layout
             stages = layout._replace(tp=1, pp=layout.tp * layout.pp)
@@ -422,7 +439,7 @@ class Candidate:
         if self.fit.output is not None:
             return self.fit.output.stored
         layout = self.placement.layout
-        spread = layout.dp if self.fit.sharding in WHOLE_SHARDS else 1
+        spread = layout.copies if self.fit.sharding in WHOLE_SHARDS else 1
         loaded = self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp * spread
         if not isinstance(self.workload, Optimizing):
             return loaded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,8 +21,9 @@ from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
 from gpusize.interruptions import survives_spot
 from gpusize.memory.result import Verdict
-from gpusize.placement import Layout, Pins, Placement, layouts, training_layouts
+from gpusize.placement import Layout, Pins, Placement, layouts
 from gpusize.resolving.candidate import Candidate, Study, gpu_of
+from gpusize.training_layouts import NODES, PLAIN, WAYS, Way, training_layouts
 from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
 
@@ -106,7 +107,8 @@ class Search:
         self.study = study
         workload = study.workload
         self.offer = asked(of_offer(workload))
-        self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep)
+        cp = getattr(workload, "cp", None)
+        self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep, cp)
         self._judged = study.judged
         self._sold: dict[str, bool] = {}
         self._gpus: dict[str, Gpu] = {}
@@ -133,7 +135,7 @@ class Search:
         if self.study.workload.instance_type is None and not self.study.spans(instance):
             return 1
         pins = self.pins
-        needed = (pins.tp or 1) * (pins.pp or 1) * (pins.dp or 1)
+        needed = (pins.tp or 1) * (pins.pp or 1) * (pins.dp or 1) * (pins.cp or 1)
         return max(1, -(-needed // max(1, instance.gpus or 1)))
 
     def tried(self, trial: Trial) -> list[Candidate]:
@@ -204,13 +206,32 @@ class Search:
         if found is None:
             shape, gpus = self.study.shape, max(1, key[0])
             if self.study.demand.trains:
-                pins = self.pins
-                if not self.study.splits_runs:
-                    pins = Pins(pins.tp or 1, pins.pp or 1, pins.dp, pins.ep or 1)
-                walk = training_layouts(gpus, nodes, shape, pins)
+                walk = self._training_layouts(gpus, nodes, PLAIN)
             else:
                 walk = layouts(gpus, nodes, shape, self.pins, stages_within=slow)
             found = self._judged.layouts[key] = tuple(walk)
+        return found
+
+    def _training_layouts(self, gpus: int, nodes: int, way: Way) -> Iterator[Layout]:
+        study, pins = self.study, self.pins
+        if not study.splits_runs:
+            pins = pins._replace(tp=pins.tp or 1, pp=pins.pp or 1, ep=pins.ep or 1)
+        if not study.shares_sequences:
+            pins = pins._replace(cp=pins.cp or 1)
+        tokens = study.demand.context_length
+        return training_layouts(gpus, nodes, study.shape, pins, way=way, tokens=tokens)
+
+    def _further(self, instance: InstanceType, nodes: int) -> tuple[tuple[Layout, ...], ...]:
+        """Layouts of a training run to try where no plainer one works, way by way."""
+        key = (instance.gpus or 0, nodes)
+        found = self._judged.further.get(key)
+        if found is None:
+            ways, seen = [], set(self.layouts_of(instance, nodes))
+            for way in WAYS if self.study.demand.trains else ():
+                walk = self._training_layouts(max(1, key[0]), nodes, way)
+                ways.append(tuple([layout for layout in walk if layout not in seen]))
+                seen.update(ways[-1])
+            found = self._judged.further[key] = tuple(ways)
         return found
 
     def trial(self, instance: InstanceType, nodes: int) -> Trial:
@@ -246,17 +267,26 @@ class Search:
         """
         found = self._judged.ways.get(probe.hardware)
         if found is None:
-            ranks = []
-            for layout in self.layouts_of(probe.instance, probe.placement.nodes):
-                candidate = probe.at(layout)
-                if self._works(candidate):
-                    rank = _layout_rank(candidate)
-                    ranks.append(rank)
-                    if rank[:-1] == UNBEATEN:
+            instance, nodes = probe.instance, probe.placement.nodes
+            found = self._working(probe, self.layouts_of(instance, nodes))
+            if not found:
+                for further in self._further(instance, nodes):
+                    found = self._working(probe, further)
+                    if found:
                         break
-            found = tuple([rank[-1] for rank in sorted(ranks)])
             self._judged.ways[probe.hardware] = found
         return found
+
+    def _working(self, probe: Candidate, tried: Iterable[Layout]) -> tuple[Layout, ...]:
+        ranks = []
+        for layout in tried:
+            candidate = probe.at(layout)
+            if self._works(candidate):
+                rank = _layout_rank(candidate)
+                ranks.append(rank)
+                if rank[:-1] == UNBEATEN:
+                    break
+        return tuple([rank[-1] for rank in sorted(ranks)])
 
     def _works(self, candidate: Candidate) -> bool:
         """Whether nothing of the hardware speaks against a candidate."""
@@ -265,6 +295,9 @@ class Search:
         if layout.gpus != placement.gpus or not self._runs_on(candidate):
             return False
         if self.study.sizing.is_hopeless(placement):
+            return False
+        # A run that is tight is never chosen: no constraint need be asked about it.
+        if self.study.demand.trains and candidate.fit.verdict is not Verdict.FITS:
             return False
         return first_block(candidate, _LAYOUT) is None
 
@@ -286,11 +319,25 @@ class Search:
 
     def holds(self, trial: Trial) -> bool:
         """Whether the memory of some layout holds the work, whatever else speaks against it."""
+        enough = (Verdict.FITS,) if self.study.demand.trains else (Verdict.FITS, Verdict.TIGHT)
         return any(
-            candidate.fit.verdict in (Verdict.FITS, Verdict.TIGHT)
+            candidate.fit.verdict in enough
             for candidate in self.tried(trial)
             if not self.study.sizing.is_hopeless(candidate.placement)
         )
+
+    def numbers_of_nodes(self, instance: InstanceType) -> Iterator[int]:
+        """Numbers of nodes to try beyond the fewest, those that memory rules out left aside."""
+        fewest, most = self.nodes(instance), self.study.most_nodes
+        if not self.study.demand.trains:
+            yield from range(fewest + 1, most + 1)
+            return
+        probe = self._probe(instance, fewest)
+        usable = (probe and probe.placement.usable_bytes) or inf
+        gpus = self.study.sizing.least(1) / usable
+        for nodes in NODES:
+            if fewest < nodes <= most and nodes * (instance.gpus or 0) >= gpus:
+                yield nodes
 
     def may_span(self, instance: InstanceType) -> bool:
         """Whether more nodes can be any help: the type is to be had, and its GPU does the work."""
@@ -392,8 +439,9 @@ def service_of(candidate: Candidate) -> Service:
     """How well users are served: no queue for the cache, and latency met, perhaps, or unknown."""
     demand, timing = candidate.demand, candidate.timing
     if demand.trains:
-        hours = timing.hours_to_end
-        return 0, _late(demand.run_hours if demand.total_tokens else None, hours)
+        limits = [hours for hours in (demand.run_hours, demand.deadline_hours) if hours]
+        limit = min(limits) if limits and demand.total_tokens else None
+        return 0, _late(limit, timing.hours_to_end)
     queues = 0
     if not demand.tokens_declared:
         held = candidate.fit.sequences_at(demand.prompt + demand.output)

@@ -24,6 +24,7 @@ from gpusize.workload import (
     Optimizer,
     PipelineOffload,
     Recompute,
+    Trainer,
 )
 
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
 SMALLER_PIPELINES = ("int8", "nf4")
 """The same for pipelines, whose text encoders are often larger than what removes the noise."""
 SMALLER_CACHE = "fp8"
+SPREADING = "megatron"
+"""The trainer that most published runs over several nodes take."""
 CONTEXT_STEP = 1024
 """Contexts are proposed in whole steps of so many tokens."""
 CONTEXT_TRIES = 6
 BATCH_TRIES = 12
 REGION_TRIES = 12
 MORE_NODES = 8
+MORE_TRAINING_NODES = 64
 MS = 1e3
 SLOWER = 4
 """Beside the fastest target that is met, one so many times slower, for its price."""
@@ -205,9 +209,13 @@ def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
 
 
 def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
-    if study.workload.nodes_per_replica is not None or study.settings.max_nodes >= MORE_NODES:
+    settings = study.settings
+    wider = settings._replace(max_nodes=MORE_NODES)
+    if study.demand.trains:
+        wider = settings._replace(max_training_nodes=MORE_TRAINING_NODES)
+    if study.workload.nodes_per_replica is not None or wider <= settings:
         return
-    plan = plan_with(study, study.settings._replace(max_nodes=MORE_NODES))
+    plan = plan_with(study, wider)
     if plan:
         yield f"{plan.nodes} nodes: {plan_in_words(plan)}"
 
@@ -230,14 +238,41 @@ CHANGES: tuple[Change, ...] = (
 def _declared(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
     """Ways to train with less memory, each alone; the first that has a plan."""
     for key, value in SMALLER_TRAINING:
-        current = getattr(study.workload, key, None)
+        current = _in_force(study, key)
         is_odd = value is Optimizer.PAGED_ADAMW_8BIT and study.splits_runs
-        if current is None or current is value or is_odd:
+        if current is None or current == value.value or is_odd:
             continue
         plan = plan_with(study, **{key: value})
         if plan:
             yield f"{to_camel(key)} {value.value}: {plan_in_words(plan)}"
             return
+
+
+def _other_trainer(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
+    """A trainer that spreads layers, where the declared one makes copies alone."""
+    method = getattr(study.workload, "method", Method.FULL)
+    if (
+        isinstance(study.workload, DiffusionTraining)
+        or study.splits_runs
+        or method is not Method.FULL
+    ):
+        return
+    trainer = Trainer(name=SPREADING, version=None)
+    sharding = study.workload.sharding.model_copy(update={"mode": None})  # type: ignore[attr-defined]
+    plan = plan_with(study, trainer=trainer, recompute=Recompute.FULL, sharding=sharding)
+    if plan:
+        yield f"trainer {SPREADING} and recompute full: {plan_in_words(plan)}"
+
+
+def _in_force(study: Study, key: str) -> str | None:
+    """The word of a field, the trainer's own where none is declared; None: not a field."""
+    value = getattr(study.workload, key, None)
+    known = getattr(study.sizing.sizer, "setup", None)
+    if value is None:
+        found: str | None = getattr(known.habits, key, None) if known else None
+        return found
+    word: str = value.value
+    return word
 
 
 SMALLER_TRAINING: tuple[tuple[str, Any], ...] = (
@@ -299,4 +334,11 @@ def _fewer_pictures(study: Study, tried: list[Candidate]) -> Iterator[str]:
             return
 
 
-TRAINING_CHANGES: tuple[Change, ...] = (_declared, _cached, _fewer_pictures, _nodes, _regions)
+TRAINING_CHANGES: tuple[Change, ...] = (
+    _declared,
+    _cached,
+    _fewer_pictures,
+    _other_trainer,
+    _nodes,
+    _regions,
+)

@@ -99,4 +99,4 @@ def _line(name: str, entry: Entry, before: Entry | None) -> str:
 
 
 def _decision(entry: Entry) -> tuple[object, ...]:
-    return entry.instance_type, entry.nodes, entry.tp, entry.pp, entry.dp, entry.ep, entry.market
+    return entry.instance_type, entry.nodes, entry.layout, entry.market

@@ -13,6 +13,8 @@ from gpusize.architecture import architecture_of
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term, Verdict
 from gpusize.memory.training import activations, parts, recipe
+from gpusize.memory.training.adapters import adapter_params
+from gpusize.memory.training.setup import Resolver
 from gpusize.memory.weights import Stage
 from gpusize.placement import Layout, Placement
 from gpusize.workload import AdapterTargets, Market, parse_workload
@@ -102,9 +104,20 @@ def test_declared_precisions_win(catalog):
 def test_parameters_of_an_adapter(catalog):
     """Rank times inputs and outputs of each projection, by hand for 32 layers."""
     architecture = architecture_of(LLAMA, catalog)
-    assert parts.adapter_params(architecture, 16, AdapterTargets.ALL_LINEAR, 1) == 41_943_040
-    assert parts.adapter_params(architecture, 8, AdapterTargets.QUERY_VALUE, 1) == 3_407_872
-    assert parts.adapter_params(architecture, 16, AdapterTargets.ATTENTION, 1) == 13_631_488
+    assert adapter_params(architecture, 16, AdapterTargets.ALL_LINEAR, 1) == (41_943_040, 0)
+    assert adapter_params(architecture, 8, AdapterTargets.QUERY_VALUE, 1) == (3_407_872, 0)
+    assert adapter_params(architecture, 16, AdapterTargets.ATTENTION, 1) == (13_631_488, 0)
+
+
+def test_each_expert_has_an_adapter_of_its_own(catalog):
+    """Qwen3-30B-A3B: 48 layers of 128 experts with three matrices of 2048 x 768."""
+    architecture = architecture_of("Qwen/Qwen3-30B-A3B", catalog)
+    whole = adapter_params(architecture, 8, AdapterTargets.ALL_LINEAR, 1)
+    assert whole.expert == 48 * 128 * 3 * 8 * (2048 + 768)
+    spread = adapter_params(architecture, 8, AdapterTargets.ALL_LINEAR, 1, ep=8)
+    assert spread.expert == whole.expert / 8
+    without = adapter_params(architecture, 8, AdapterTargets.DENSE_LINEAR, 1)
+    assert without == (whole.dense, 0)
 
 
 def test_adapter_weights_cost_sixteen_bytes_with_peft(catalog):
@@ -155,9 +168,9 @@ def test_layers_of_a_published_model(catalog):
         }
     )
     architecture = architecture_of(LLAMA, catalog)
-    share = activations.Share(1, 1, 1, last=False)
-    row = catalog.trainers("hf")[0]
-    step = activations.step_of(workload, architecture, row, share, frozen=False)
+    share = activations.Share(1, 1, 1, 1, last=False)
+    known = Resolver(workload, architecture, catalog).resolve()
+    step = activations.step_of(workload, architecture, known, share, frozen=False, spare=0)
     assert step.kept / 4096 / 2 == pytest.approx(28, rel=0.05)
 
 
@@ -277,3 +290,99 @@ def test_measured_verdicts(result):
     assert found["caught"] >= 0.9 * found["oomRows"]
     assert found["falseAlarms"] <= 0.05 * found["ranRows"]
     assert "training.dense" in report(result, 3)
+
+
+def looking(catalog, layout=None, trainer="hf", **more):
+    raw = {
+        "kind": "fine-tuning",
+        "modality": "vision-language",
+        "method": "full",
+        "model": "Qwen/Qwen3-VL-8B-Instruct",
+        "region": "us-east-1",
+        "sequenceLength": 2048,
+        "trainer": trainer,
+        **more,
+    }
+    instance = catalog.instance("p5en.48xlarge")
+    gpu = catalog.gpu(instance.gpu_id)
+    where = Layout(**(layout or {}))
+    placement = Placement(instance, gpu, 1, where, "us-east-1", Market.ON_DEMAND)
+    return fit(parse_workload(raw), placement, catalog)
+
+
+def test_a_frozen_tower_keeps_its_weights_alone(catalog):
+    """Of 576,388,336 parameters nine tenths are frozen: 2 bytes each instead of 8."""
+    frozen, trained = looking(catalog), looking(catalog, trainVision=True)
+    spared = 0.9 * 576_388_336
+    kept = (Term.GRADIENTS, Term.OPTIMIZER_STATES)
+    less = sum(trained.term(term) - frozen.term(term) for term in kept)
+    assert less == pytest.approx(6 * spared, rel=1e-6)
+    assert frozen.term(Term.WEIGHTS) == trained.term(Term.WEIGHTS)
+
+
+def test_activations_of_images_count_where_the_tower_is_trained(catalog):
+    """Two images of 1024 x 1024 are 2 * 74 * 74 patches, 34 bytes each of 1152 in 36 layers."""
+    one = looking(catalog, trainVision=True, loss="fused", microBatch=2)
+    two = looking(catalog, trainVision=True, loss="fused", microBatch=2, images={"perPrompt": 2})
+    layers = 576_388_336 / (12 * 1152**2)
+    more = two.term(Term.ACTIVATIONS) - one.term(Term.ACTIVATIONS)
+    assert more == pytest.approx(2 * 74 * 74 * 1152 * layers * 34, rel=0.01)
+
+
+def test_text_leaves_the_tower_of_a_model_for_images_frozen(catalog):
+    text = run(catalog, model="Qwen/Qwen3-VL-8B-Instruct", weightsFormat="auto")
+    images = looking(catalog)
+    assert text.term(Term.OPTIMIZER_STATES) < images.term(Term.OPTIMIZER_STATES)
+
+
+def test_images_stand_within_the_sequence_or_beside_it(catalog):
+    said = {item.field: item.value for item in looking(catalog).assumptions}
+    assert said["images"] == "within sequenceLength"
+    crossing = looking(catalog, model="meta-llama/Llama-3.2-11B-Vision")
+    assert ("images", "beside the sequence") in {item[:2] for item in crossing.assumptions}
+
+
+def test_a_model_without_a_tower_takes_no_images(catalog):
+    found = looking(catalog, model=LLAMA)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "vision tower" in found.reasons[0]
+
+
+def test_ranks_of_a_sequence_share_its_activations_and_not_its_weights(catalog):
+    run_of = {"trainer": "torchtitan", "recompute": "full", "globalBatch": 8}
+    alone = run(catalog, "p5en.48xlarge", {"dp": 1}, **run_of, sequenceLength=65536)
+    shared = run(
+        catalog, "p5en.48xlarge", {"cp": 4}, **run_of, sharding="ddp", sequenceLength=65536
+    )
+    assert shared.term(Term.WEIGHTS) == alone.term(Term.WEIGHTS)
+    assert shared.term(Term.LOGITS) == pytest.approx(alone.term(Term.LOGITS) / 4, rel=1e-6)
+
+
+def test_gradients_come_while_activations_go(catalog):
+    """At the loss the gradients are not there yet: the larger of the two counts."""
+    small = run(catalog, "p5en.48xlarge", sequenceLength=128)
+    params = architecture_of(LLAMA, catalog).total_params
+    assert small.term(Term.GRADIENTS) == pytest.approx(2 * params, rel=1e-6)
+    again = run(catalog, "p5en.48xlarge", sequenceLength=8192)
+    added = run(catalog, "p5en.48xlarge", sequenceLength=8192, globalBatch=4)
+    assert added.term(Term.ACTIVATIONS) > again.term(Term.ACTIVATIONS)
+
+
+def test_a_frozen_copy_and_two_answers_make_a_preference(catalog):
+    plain = run(catalog, "p5en.48xlarge", microBatch=2)
+    paired = run(catalog, "p5en.48xlarge", objective="preference")
+    params = architecture_of(LLAMA, catalog).total_params
+    assert paired.term(Term.WEIGHTS) - plain.term(Term.WEIGHTS) == pytest.approx(
+        2 * params, rel=1e-6
+    )
+    assert paired.term(Term.LOGITS) == plain.term(Term.LOGITS)
+    adapted = run(catalog, method="lora", objective="preference")
+    assert adapted.term(Term.WEIGHTS) == run(catalog, method="lora").term(Term.WEIGHTS)
+
+
+def test_classes_have_no_logits_over_the_vocabulary(catalog):
+    found = run(catalog, method="lora", objective="classification")
+    assert found.term(Term.LOGITS) == 0
+    head = 128256 * 4096 * 2
+    whole = run(catalog, method="lora")
+    assert whole.term(Term.WEIGHTS) - found.term(Term.WEIGHTS) == pytest.approx(head, rel=1e-6)

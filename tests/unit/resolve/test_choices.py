@@ -66,7 +66,7 @@ def _plan(resolution: Resolution, wanted: dict[str, Any] | None) -> dict[str, An
         return None
     given = {
         "instanceType": plan.instance_type,
-        "layout": plan.layout._asdict(),
+        "layout": plan.layout.data(),
         "market": plan.market.value,
         "scaling": plan.scaling,
     }

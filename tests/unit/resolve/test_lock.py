@@ -36,6 +36,16 @@ def test_a_lock_is_stable_and_sorted(kept: Any) -> None:
     assert list(json.loads(render({"b": one, "a": two}))["decisions"]) == ["a", "b"]
 
 
+def test_shared_sequences_are_kept_where_there_are_any(kept: Any) -> None:
+    """Files written before there were any read as none."""
+    one = kept()
+    assert '"cp"' not in render({"a": one})
+    assert parse(render({"a": one}).encode())["a"].cp == 1
+    many = one._replace(cp=4)
+    assert parse(render({"a": many}).encode())["a"] == many
+    assert many.layout.gpus == 4 * one.layout.gpus
+
+
 def test_no_file_is_an_empty_lock(tmp_path: Path) -> None:
     assert read_lock(tmp_path / "gpusize.lock") == {}
 

@@ -63,23 +63,30 @@ def instance_type_form(given: Given) -> Iterator[Problem]:
 def layout_on_nodes(given: Given) -> Iterator[Problem]:
     """Ranks spread evenly over the declared nodes, experts over the ranks of a stage."""
     sizes = [given.number(name) for name in ("tp", "pp", "dp")]
+    shared = given.number("cp") or 1
     nodes, ep = given.number("nodesPerReplica"), given.number("ep")
     if nodes is not None and None not in sizes:
-        ranks = int((sizes[0] or 1) * (sizes[1] or 1) * (sizes[2] or 1))
+        ranks = int((sizes[0] or 1) * (sizes[1] or 1) * (sizes[2] or 1) * shared)
         if ranks % nodes:
             yield Problem(
                 "nodesPerReplica",
-                f"{ranks} ranks (tp x pp x dp) do not spread evenly over {nodes} nodes",
+                f"{ranks} ranks ({_of_stage(shared, ' x pp')}) do not spread evenly over"
+                f" {nodes} nodes",
                 "give a number of nodes that divides the ranks",
             )
     if ep is not None and sizes[0] is not None and sizes[2] is not None:
-        stage = int(sizes[0] * sizes[2])
+        stage = int(sizes[0] * sizes[2] * shared)
         if stage % ep:
             yield Problem(
                 "ep",
-                f"{ep} does not divide the {stage} ranks of a stage (tp x dp)",
+                f"{ep} does not divide the {stage} ranks of a stage ({_of_stage(shared)})",
                 f"give a divisor of {stage}",
             )
+
+
+def _of_stage(shared: float, stages: str = "") -> str:
+    """The sizes that make a stage, or a replica, in words."""
+    return f"tp{stages} x dp x cp" if shared > 1 else f"tp{stages} x dp"
 
 
 def tags_taken_by_aws(given: Given) -> Iterator[Problem]:

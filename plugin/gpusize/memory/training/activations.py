@@ -9,6 +9,7 @@ from gpusize.memory.weights import padded_vocabulary
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
+    from gpusize.memory.training.setup import Setup
     from gpusize.workload import Training
     from gpusize_catalog.facts import TrainerFacts
 
@@ -20,6 +21,11 @@ GATED_COPIES = 4
 """Copies of a gated MLP's width: gate, its activation, up, their product."""
 PLAIN_COPIES = 2
 """Copies of a plain MLP's width: before and after the activation."""
+PASSED = 2
+"""Blocks of keys and values that come from the next rank of a sequence: themselves, and gradients.
+Source: ring attention of PyTorch and Transformer Engine, which pass one block at a time."""
+BORDERS_HERE = 2
+"""Layers whose inputs are on the GPU where they are offloaded: one comes or goes, one is used."""
 CHUNKED_SHARE = 0.25
 """Part of a plain loss that a chunked one holds: 3 of 12 bytes; set on few runs."""
 FUSED_SHARE = 0.02
@@ -37,23 +43,55 @@ class Step(NamedTuple):
     layer: float
     """Of the layer that is computed again or walked back."""
     layer_scores: float
+    last: float
+    """Of the first layer, with which the backward pass ends: it is whole there in any case."""
+    last_scores: float
     logits: float
+    many: int = 1
+    """Sequences of one sample."""
+    spare: float = 0.0
+    """Bytes of gradients that come only while the activations go: of the whole rank, not a token.
+    The peak is at the loss or, where activations are small, at the end of the backward pass."""
+    images: float = 0.0
+    """Of the images of one sequence, as long as its activations."""
+    tower: float = 0.0
+    """Of the images of one sequence, before the language model begins."""
+    offloaded: float = 0.0
+    """Of all layers, in host memory until the backward pass."""
 
     def bytes_for(self, tokens: int, sequences: int = 1) -> int:
-        """Bytes of a micro batch: what is kept, and the layer at hand or the loss."""
+        """Bytes of a micro batch beside all gradients: at the loss, or at the end of the pass."""
+        first, last, tower = self._sequence(tokens)
+        samples = self.many * sequences
+        return round(max(first * samples - self.spare, last * samples, tower * samples))
+
+    def _sequence(self, tokens: int) -> tuple[float, float, float]:
+        """One sequence at the loss, at the first layer walked back last, and in the tower."""
         kept = self.kept + self.kept_scores * tokens
         layer = self.layer + self.layer_scores * tokens
-        return round((kept + max(layer, self.logits)) * tokens * sequences)
+        first = (kept + max(layer, self.logits)) * tokens + self.images
+        return first, (self.last + self.last_scores * tokens) * tokens, self.tower
 
     def logits_for(self, tokens: int, sequences: int) -> int:
         """Of these bytes, what the loss holds; 0 where the layer at hand holds more."""
         layer = self.layer + self.layer_scores * tokens
-        return round(self.logits * tokens * sequences) if self.logits > layer else 0
+        if self.logits <= layer:
+            return 0
+        return round(self.logits * tokens * sequences * self.many)
+
+    def hosted(self, tokens: int, sequences: int) -> float:
+        """Bytes of a micro batch that wait in host memory."""
+        return self.offloaded * tokens * sequences * self.many
 
     def sequences_in(self, pool: int, tokens: int) -> float:
-        """Sequences of a micro batch that so many bytes hold."""
-        each = self.bytes_for(tokens)
-        return max(0, pool) // each if each else 0.0
+        """Samples of a micro batch that so many bytes hold."""
+        first, last, tower = self._sequence(tokens)
+        room = max(0, pool)
+        if not first or pool < 0:
+            return 0.0
+        most = (room + self.spare) // (first * self.many)
+        least = max(last, tower) * self.many
+        return min(most, room // least) if least else most
 
     def longest(self, pool: int, limit: int) -> int:
         """Tokens of the longest sequence that so many bytes hold, one in a micro batch."""
@@ -69,41 +107,65 @@ class Share(NamedTuple):
 
     layers: int
     tp: int
+    cp: int
     in_flight: int
     """Micro batches whose activations a stage keeps at once."""
     last: bool
 
 
 def step_of(
-    workload: Training, architecture: Architecture, row: TrainerFacts, share: Share, *, frozen: bool
+    workload: Training,
+    architecture: Architecture,
+    known: Setup,
+    share: Share,
+    *,
+    frozen: bool,
+    spare: float,
 ) -> Step:
     """Bytes per token of one rank; `frozen` layers keep no inputs of what has no adapter."""
-    layer = _layer(architecture, row, frozen=frozen) / share.tp
+    row, habits = known.row, known.habits
+    ways = share.tp * share.cp
+    layer = _layer(architecture, row, frozen=frozen) / ways
     scores = 0.0
     if workload.attention.value == "eager":
-        scores = SCORE_BYTES * architecture.heads / share.tp
-    border = NUMBER * architecture.hidden / share.tp
+        scores = SCORE_BYTES * architecture.heads / ways
+    border = NUMBER * architecture.hidden / ways
     by_recompute = {
         "none": (layer, scores),
         "selective": (min(layer, border + layer * row.selective_share), 0.0),
         "full": (border, 0.0),
     }
-    kept, kept_scores = by_recompute[workload.recompute.value]
+    kept, kept_scores = by_recompute[habits.recompute]
     many = share.layers * share.in_flight
-    logits = 0.0
-    if share.last:
-        rows = padded_vocabulary(architecture.vocab, share.tp) / share.tp
-        logits = rows * row.loss_bytes * LOSS_SHARES[workload.loss.value]
+    offloaded = 0.0
+    if habits.offloads_activations:
+        # Borders move while the next layers compute: those of two layers are still here.
+        offloaded = border * max(0, many - BORDERS_HERE)
     again = {"none": 0.0, "selective": 1 - row.selective_share, "full": 1.0}
-    repeated = again[workload.recompute.value]
-    walked = _walked(architecture) / share.tp
+    repeated = again[habits.recompute]
+    walked = _walked(architecture) / ways
+    if share.cp > 1:
+        walked += PASSED * NUMBER * 2 * architecture.kv_heads * architecture.head_dim / ways
     return Step(
-        kept * many,
+        kept * many - offloaded,
         kept_scores * many,
         walked + layer * repeated,
         scores if repeated else 0.0,
-        logits,
+        walked + layer,
+        scores,
+        _logits(architecture, known, share),
+        known.sequences,
+        spare,
+        offloaded=offloaded,
     )
+
+
+def _logits(architecture: Architecture, known: Setup, share: Share) -> float:
+    """Bytes of one token's logits and their loss; nothing without a head over the vocabulary."""
+    if not share.last or known.headless:
+        return 0.0
+    rows = padded_vocabulary(architecture.vocab, share.tp) / (share.tp * share.cp)
+    return rows * known.row.loss_bytes * LOSS_SHARES[known.habits.loss]
 
 
 def _layer(architecture: Architecture, row: TrainerFacts, *, frozen: bool) -> float:

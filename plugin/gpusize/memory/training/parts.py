@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.weights import Stage
     from gpusize.placement import Layout
-    from gpusize.workload import AdapterTargets
     from gpusize_catalog.facts import FormatFacts
 
 GATED = 3
@@ -27,11 +26,13 @@ class Parts(NamedTuple):
     linear: float
     expert: float
     other: float
+    tower: float = 0.0
+    """Towers for images or sound, on the first stage."""
 
     @property
     def total(self) -> float:
         """All of them."""
-        return self.ends + self.linear + self.expert + self.other
+        return self.ends + self.linear + self.expert + self.other + self.tower
 
     def bytes_in(self, form: FormatFacts) -> float:
         """Bytes in a format of the weights."""
@@ -39,25 +40,32 @@ class Parts(NamedTuple):
             self.ends * form.embedding_bits
             + self.linear * form.linear_bits
             + self.expert * form.expert_bits
-            + self.other * form.other_bits
+            + (self.other + self.tower) * form.other_bits
         ) / BITS_PER_BYTE
 
 
-def of_rank(architecture: Architecture, layout: Layout, stage: Stage) -> Parts:
-    """Cut the model over tensor ranks, stages and ranks that share experts."""
+def of_rank(
+    architecture: Architecture, layout: Layout, stage: Stage, *, headless: bool = False
+) -> Parts:
+    """Cut the model over tensor ranks, stages and ranks that share experts.
+
+    A `headless` one is trained without its output head.
+    """
     share = stage.layers / architecture.layers
     ends = 0
     if stage.first:
         ends += architecture.embedding_params
-    if stage.last:
+    if stage.last and not headless:
         again = architecture.tie_embeddings and not stage.first
         ends += architecture.embedding_params if again else architecture.head_params
     ways = layout.ep if layout.ep > 1 else layout.tp
+    tower = architecture.vision_params or 0
     return Parts(
         ends / layout.tp,
         architecture.linear_params * share / layout.tp,
         architecture.expert_params * share / ways,
-        architecture.other_params * share,
+        (architecture.other_params - tower) * share,
+        float(tower if stage.first else 0),
     )
 
 
@@ -87,24 +95,6 @@ def mlp_width(architecture: Architecture) -> float:
     routed = width * (active + (architecture.shared_experts or 0))
     first = architecture.first_dense_layers or 0
     return (first * dense + (architecture.layers - first) * routed) / architecture.layers
-
-
-def adapter_params(
-    architecture: Architecture, rank: int, targets: AdapterTargets, tp: int
-) -> float:
-    """Parameters of an adapter on one rank of an unstaged model; experts have none."""
-    hidden = architecture.hidden
-    query = architecture.heads * architecture.head_dim
-    keys = architecture.kv_heads * architecture.head_dim
-    pairs = [(hidden, query), (hidden, keys)]
-    if targets.value != "query-value":
-        pairs += [(hidden, keys), (query, hidden)]
-    if targets.value == "all-linear":
-        shared = (architecture.shared_experts or 0) * (architecture.moe_intermediate or 0)
-        width = shared if architecture.experts_total else architecture.intermediate or 0
-        pairs += [(hidden, width)] * (matrices(architecture) - 1) + [(width, hidden)]
-    sides = sum(into + out / tp for into, out in pairs if into and out)
-    return rank * sides * architecture.layers
 
 
 def largest_matrix(architecture: Architecture) -> int:

@@ -1,4 +1,4 @@
-"""Memory of a training run: the worst rank, and how its copies share what they keep."""
+"""Memory of a training run: the worst rank, in the first mode of sharding that fits."""
 
 from __future__ import annotations
 
@@ -7,67 +7,61 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory import formats
 from gpusize.memory.result import Assumption, Fit, Term, Verdict, unknown
-from gpusize.memory.training import activations, parts, recipe
-from gpusize.memory.training.sharing import WHOLE, shares_of
+from gpusize.memory.training import activations, recipe, vision
+from gpusize.memory.training.adapters import ON_MLP
+from gpusize.memory.training.kept import NO_SHARING, Keeper, Kept
+from gpusize.memory.training.setup import Resolver, Setup
 from gpusize.memory.verdict import HEADROOM_BYTES, HEADROOM_SHARE
-from gpusize.memory.weights import distinct_stages
-from gpusize.versions import in_range, parse_version
+from gpusize.memory.weights import Stage, distinct_stages
+from gpusize.placement import Layout
+from gpusize.workload import VisionLanguageTraining
 from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.runtime import Device
-    from gpusize.memory.weights import Stage
-    from gpusize.placement import Layout
     from gpusize.workload import Training as Workload
-    from gpusize_catalog.facts import FormatFacts, TrainerFacts
     from gpusize_catalog.store import Catalog
 
 STATES_ERROR = 0.06
 """Relative error of weights, gradients and states: tied tables, buffers, what stays of loading.
 Measured peaks of published runs lie within it and the trainer's own error in two of three cases."""
-DEFAULT_QUANTIZED = "nf4"
-DEFAULT_WIDE = "bf16"
-WIDE = ("bf16", "fp16", "fp32")
-"""Formats of weights that can be trained."""
-ADAPTED = frozenset({"lora", "qlora", "dora"})
 TENSOR = "tensor"
 """Word of the trainers table: layers, stages and experts are spread over GPUs too."""
-NO_SHARING = "none"
-BUCKETS = 3
-"""Buckets of ZeRO: two of gradients, filled in turn, and one of gathered weights."""
-PARAMS_OF_LAYERS = 2
-"""Layers that FSDP holds gathered: the one at hand and the next."""
+CROSS = "cross"
+"""Kind of layers that attend to images beside the sequence."""
 
 
-class Setup(NamedTuple):
-    """What does not depend on the placement."""
+class Sized(NamedTuple):
+    """The worst rank of a layout in one mode: what it needs, on whatever GPU."""
 
-    row: TrainerFacts
-    form: FormatFacts
-    method: str
+    mode: str
+    terms: tuple[tuple[Term, int], ...]
+    need: int
+    error: int
+    fixed: float
+    """Bytes that a micro batch does not change."""
+    before: float
+    """Bytes of loading or of the optimizer's step, which take the place of a micro batch."""
+    slack: float
+    step: activations.Step
+    host: int
+    host_activations: int
 
-
-class Kept(NamedTuple):
-    """Bytes that one rank keeps from step to step, and what a step adds for a moment."""
-
-    weights: float
-    gradients: float
-    states: float
-    gathered: float
-    step_copy: float
-    load: float
-    """Bytes while the weights are loaded, before anything else is there."""
-    host: float
+    def pool(self, usable: int) -> int:
+        """Bytes that are left for micro batches."""
+        pool = round((usable - self.fixed) / (1 + self.slack))
+        return min(pool, 0) if self.before > pool else pool
 
 
 class Training:
-    """One training run; sized for each placement."""
+    """One training run; each layout is sized once, and judged for each GPU."""
 
     __slots__ = (
+        "_floors",
+        "_sized",
         "architecture",
         "assumptions",
-        "catalog",
         "constants",
         "problems",
         "setup",
@@ -78,11 +72,25 @@ class Training:
         """Find the trainer's row and the format of the weights; what is missing is a problem."""
         self.workload = workload
         self.architecture = architecture
-        self.catalog = catalog
-        self.problems: list[str] = []
-        self.assumptions: list[Assumption] = []
-        self.constants: tuple[str, ...] = ()
-        self.setup = self._resolve()
+        resolver = Resolver(workload, architecture, catalog)
+        self.setup = resolver.resolve()
+        self.problems = resolver.problems
+        self.assumptions = resolver.assumptions
+        self.constants = resolver.constants
+        self._floors: dict[Layout, int] = {}
+        self._sized: dict[tuple[Layout, str], Sized] = {}
+        if isinstance(workload, VisionLanguageTraining):
+            self._look_at_images()
+
+    def _look_at_images(self) -> None:
+        """Say where the tokens of images count, which decides the length of a sequence."""
+        architecture = self.architecture
+        if not architecture.vision_params:
+            self.problems.append(f"the vision tower of {architecture.name} is not known")
+        beside = any(group.kind == CROSS for group in architecture.attention)
+        where = "beside the sequence" if beside else "within sequenceLength"
+        why = "its layers cross to them" if beside else "the model reads them as tokens"
+        self.assumptions.append(Assumption("images", where, why))
 
     def measure(self, device: Device, layout: Layout) -> Fit:
         """Size every stage that differs and keep the worst, in the first mode that fits."""
@@ -92,23 +100,42 @@ class Training:
         if row.splits != TENSOR and max(layout.tp, layout.pp, layout.ep) > 1:
             told = f"{row.trainer} is sized with copies alone, not at {layout}"
             return unknown((told,))
+        if layout.cp > 1 and not row.shares_sequences:
+            return unknown((f"{row.trainer} shares no sequences among ranks, as {layout} does",))
         if layout.pp > self.architecture.layers:
             return unknown((f"{layout.pp} stages are more than the model has layers",))
-        fit = None
         for mode in self.modes(layout):
-            fit = self._worst(self.setup, device, layout, mode)
-            if fit.verdict is Verdict.FITS:
+            sized = self._worst(self.setup, layout, mode)
+            judged = _judge(device.usable, device.usable - sized.need, sized.error)
+            if judged[0] is Verdict.FITS:
                 break
-        assert fit is not None
-        return fit
+        return self._fit(sized, device.usable, *judged)
 
     def floor(self, layout: Layout) -> int:
         """Bytes below which no GPU can be: what is kept from step to step in the leanest mode."""
-        if self.setup is None or layout.pp > self.architecture.layers:
+        found = self._floors.get(layout)
+        if found is None:
+            found = self._floors[layout] = self._floor(layout)
+        return found
+
+    def least(self, gpus: int) -> float:
+        """Bytes below which no rank can be, however so many GPUs share what is kept."""
+        known = self.setup
+        if known is None:
+            return 0.0
+        many = self.modes(Layout(dp=2))
+        whole = Stage(self.architecture.layers, first=True, last=True)
+        totals = (self.kept(known, Layout(), whole, mode) for mode in many)
+        kept = min(one.weights + one.gradients + one.states for one in totals)
+        return (1 - 2 * STATES_ERROR) * kept / gpus
+
+    def _floor(self, layout: Layout) -> int:
+        known = self.setup
+        if known is None or layout.pp > self.architecture.layers:
             return 0
         mode = self.modes(layout)[-1]
         stages = distinct_stages(self.architecture.layers, layout.pp)
-        kept = (self.kept(self.setup, layout, stage, mode) for stage in stages)
+        kept = [self.kept(known, layout, stage, mode) for stage in stages]
         return int((1 - 2 * STATES_ERROR) * max(k.weights + k.gradients + k.states for k in kept))
 
     def modes(self, layout: Layout) -> tuple[str, ...]:
@@ -116,175 +143,51 @@ class Training:
         declared = self.workload.sharding.mode
         if declared is not None:
             return (declared.value,)
-        if layout.dp == 1:
+        if layout.copies == 1:
             return (NO_SHARING,)
         if self.setup is not None and self.setup.row.zero_recipe == "mixed-fp32-gradients":
             return ("zero-1",)
         return ("ddp", "fsdp")
 
-    def _resolve(self) -> Setup | None:
-        workload, architecture = self.workload, self.architecture
-        declared = workload.trainer
-        row = _row(self.catalog, declared.name, declared.version)
-        if row is None:
-            self.problems.append(f"no memory constants for {declared.name} {declared.version}")
-        else:
-            self.constants = (f"{row.trainer} {row.newest or '(any version)'}",)
-            if declared.version is None and row.newest:
-                why = "not declared: the newest version known"
-                self.assumptions.append(Assumption("trainer.version", row.newest, why))
-        if not architecture.known:
-            reason = architecture.unknown_reason or "its layers are not known"
-            self.problems.append(f"architecture of {architecture.name}: {reason}")
-        if architecture.encoder_layers:
-            self.problems.append("training of encoder-decoder models is not modelled yet")
-        method = getattr(workload, "method", None)
-        name = method.value if method is not None else "full"
-        form = self._form(name)
-        if self.problems or row is None or form is None:
-            return None
-        return Setup(row, form, name)
-
-    def _form(self, method: str) -> FormatFacts | None:
-        word = self.workload.weights_format
-        native = self.architecture.native_format or DEFAULT_WIDE
-        if word == formats.AUTO:
-            word = DEFAULT_QUANTIZED if method == "qlora" else native
-            if method == "full":
-                word = native if native in WIDE else DEFAULT_WIDE
-            why = "not declared: usual for the method"
-            self.assumptions.append(Assumption("weightsFormat", word, why))
-        form = formats.find_format(self.catalog, word)
-        if form is None:
-            self.problems.append(f"weights format {word} is not in the catalog")
-        elif method == "full" and form.id not in WIDE:
-            self.problems.append(f"weights of format {form.id} cannot be trained: take bf16")
-        elif method == "qlora" and form.linear_bits >= formats.BITS_PER_BYTE * recipe.HALF:
-            self.problems.append(f"qlora keeps quantized weights, {form.id} is not")
-        return form
-
     def kept(self, known: Setup, layout: Layout, stage: Stage, mode: str) -> Kept:
-        """What one rank keeps, by how the copies share it."""
-        workload, row = self.workload, known.row
-        held = parts.of_rank(self.architecture, layout, stage)
-        made = recipe.recipe_of(workload, row, mode)
-        copies = layout.dp
-        shares_all = mode in WHOLE
-        by_weights, by_gradients, by_states = shares_of(mode, copies)
-        # Ranks that share experts are copies of everything else: experts have fewer copies.
-        fewer = min(copies, layout.ep) if layout.ep > 1 else 1
-        trained = held.total - held.expert + held.expert * (fewer if by_states > 1 else 1)
-        stored = trained if by_weights > 1 else held.total
-        weights = stored * made.weight / by_weights
-        gradients = (stored if by_gradients == 1 else trained) * made.gradient / by_gradients
-        states = trained * made.states / by_states
-        moments = trained * made.moments / by_states
-        load = 0.0
-        copy = self._step_copy(known, trained / by_states, made, mode, by_states)
-        if known.method in ADAPTED:
-            whole = held.total - held.expert + held.expert * (fewer if shares_all else 1)
-            unspread = held.bytes_in(known.form)
-            frozen = unspread
-            if shares_all:
-                frozen *= whole / held.total / copies
-            load = unspread + frozen if mode == "fsdp" and row.loads_whole else 0.0
-            own = self._trained_beside(known, held, layout, stage)
-            weights = frozen + sum(size * made.weight for size, made in own) / by_weights
-            gradients = sum(size * made.gradient for size, made in own) / by_gradients
-            states = sum(size * made.states for size, made in own) / by_states
-            moments = sum(size * made.moments for size, made in own) / by_states
-            copy = sum(size * made.moment for size, made in own) if row.step_copy else 0.0
-            copy /= by_states
-        gathered = self._gathered(known, held, layout, stage, mode)
-        if mode == "ddp":
-            gathered += gradients
-        host = 0.0
-        if workload.optimizer.value == recipe.PAGED:
-            host, states = moments, states - moments
-        offload = workload.sharding.offload.value
-        if offload != "none":
-            host, states, copy = host + states, 0.0, 0.0
-        if offload == "all" and shares_all:
-            host, weights = host + weights + gradients, 0.0
-            gradients = 0.0
-        return Kept(weights, gradients, states, gathered, copy, load, host)
+        """What one rank of a stage keeps, by how the copies share it."""
+        return Keeper(self.workload, self.architecture, known, layout, stage, mode).kept()
 
-    def _step_copy(
-        self, known: Setup, trained: float, made: recipe.Recipe, mode: str, by_states: int
-    ) -> float:
-        """What a step of the optimizer holds beside the states, for a moment."""
-        row = known.row
-        if mode.startswith("zero") and row.zero_recipe == "mixed":
-            group = min(trained, row.live_params) if mode == "zero-3" else trained
-            return group * recipe.WIDE
-        return trained * made.moment if row.step_copy and by_states == 1 else 0.0
+    def _worst(self, known: Setup, layout: Layout, mode: str) -> Sized:
+        found = self._sized.get((layout, mode))
+        if found is None:
+            stages = distinct_stages(self.architecture.layers, layout.pp)
+            sized = [self._stage(known, layout, stage, mode) for stage in stages]
+            found = self._sized[layout, mode] = max(sized, key=lambda one: one.need)
+        return found
 
-    def _trained_beside(
-        self, known: Setup, held: parts.Parts, layout: Layout, stage: Stage
-    ) -> list[tuple[float, recipe.Recipe]]:
-        """What is trained beside frozen weights: the adapter, perhaps the ends of the model."""
-        made = recipe.adapter_recipe(self.workload, known.row)
-        own = [(self._adapter(layout, stage), made)]
-        if self.workload.adapter.train_embeddings:  # type: ignore[attr-defined]
-            own.append((held.ends, recipe.recipe_of(self.workload, known.row, "none")))
-        return own
-
-    def _adapter(self, layout: Layout, stage: Stage) -> float:
-        adapter = self.workload.adapter  # type: ignore[attr-defined]
-        share = stage.layers / self.architecture.layers
-        return share * parts.adapter_params(
-            self.architecture, adapter.rank, adapter.targets, layout.tp
-        )
-
-    def _gathered(
-        self, known: Setup, held: parts.Parts, layout: Layout, stage: Stage, mode: str
-    ) -> float:
-        """Weights and gradients that are whole for a moment."""
-        row, adapted = known.row, known.method in ADAPTED
-        body = (held.total - held.ends) / stage.layers
-        gathered = 0.0
-        if mode == "zero-3" and row.live_params:
-            gathered = min(row.live_params, held.total) * recipe.HALF
-        elif mode in ("zero-3", "fsdp"):
-            gathered = (PARAMS_OF_LAYERS * body + held.ends) * recipe.HALF
-        if mode == "fsdp" and layout.pp > 1:
-            # Between stages weights stay gathered and gradients whole for all micro batches.
-            gathered = held.total * (recipe.HALF + (0 if adapted else recipe.WIDE))
-        if mode in (NO_SHARING, "ddp") and row.plain_recipe == "full" and not adapted:
-            gathered = held.total * recipe.HALF
-        if mode in ("zero-2", "zero-3") and row.bucket_params and not adapted:
-            gathered += BUCKETS * min(row.bucket_params, held.total) * recipe.HALF
-        elif mode == "fsdp" and not adapted and layout.pp == 1:
-            gathered += max(body, held.ends) * recipe.WIDE
-        if known.method == "dora":
-            # The norm of weight and update is taken of their sum: both are whole for a moment.
-            gathered += 2 * parts.largest_matrix(self.architecture) / layout.tp * recipe.HALF
-        if adapted and known.form.linear_bits > formats.BITS_PER_BYTE * recipe.HALF:
-            # A cast copy of each frozen fp32 matrix lives until its backward pass.
-            gathered += (held.linear + held.expert) * recipe.HALF
-        if known.form.linear_bits < formats.BITS_PER_BYTE * recipe.HALF and adapted:
-            gathered += parts.largest_matrix(self.architecture) / layout.tp * recipe.HALF
-        return gathered
-
-    def _worst(self, known: Setup, device: Device, layout: Layout, mode: str) -> Fit:
-        stages = distinct_stages(self.architecture.layers, layout.pp)
-        fits = [self._stage(known, device, layout, stage, mode) for stage in stages]
-        return min(fits, key=lambda fit: fit.margin or 0)
-
-    def _stage(self, known: Setup, device: Device, layout: Layout, stage: Stage, mode: str) -> Fit:
-        workload, row = self.workload, known.row
-        kept = self.kept(known, layout, stage, mode)
+    def _step(self, known: Setup, layout: Layout, stage: Stage, kept: Kept) -> activations.Step:
         share = activations.Share(
-            stage.layers, layout.tp, self._in_flight(layout, stage), stage.last
+            stage.layers, layout.tp, layout.cp, self._in_flight(layout, stage), stage.last
         )
         wide = known.form.linear_bits >= formats.BITS_PER_BYTE * recipe.HALF
-        frozen = known.method in ADAPTED and wide and not self._adapts_mlp()
-        step = activations.step_of(workload, self.architecture, row, share, frozen=frozen)
+        frozen = known.adapted and wide and not self._adapts_mlp()
+        step = activations.step_of(
+            self.workload, self.architecture, known, share, frozen=frozen, spare=kept.spare
+        )
+        images = vision.NO_PICTURES
+        if stage.first and isinstance(self.workload, VisionLanguageTraining):
+            images = vision.pictures(
+                self.architecture,
+                self.workload.images,
+                trained=self.workload.train_vision,
+                recompute=known.habits.recompute,
+            )
+        return step._replace(images=images.kept * share.in_flight, tower=images.forward)
+
+    def _stage(self, known: Setup, layout: Layout, stage: Stage, mode: str) -> Sized:
+        workload, row = self.workload, known.row
+        kept = self.kept(known, layout, stage, mode)
+        step = self._step(known, layout, stage, kept)
         length = workload.sequence_length
-        held = kept.weights + kept.gradients + kept.states + kept.gathered
+        held = kept.held
         moments = _moments(step, length, workload.micro_batch, kept, held)
-        moving = sum(size for _, size in moments)
-        slack = (held + moving) * row.slack
+        moving = sum([size for _, size in moments])
         context = row.context_mib * MIB
         nccl = row.nccl_mib * MIB if layout.gpus > 1 else 0.0
         terms = [
@@ -293,35 +196,45 @@ class Training:
             (Term.OPTIMIZER_STATES, kept.states),
             (Term.GATHERED, kept.gathered),
             *moments,
-            (Term.ALLOCATOR_SLACK, slack),
+            (Term.ALLOCATOR_SLACK, (held + moving) * row.slack),
             (Term.RUNTIME_OVERHEAD, context),
             (Term.COMMUNICATION, nccl),
         ]
-        need = round(sum(size for _, size in terms))
+        need = round(sum([size for _, size in terms]))
+        hosted = step.hosted(length, workload.micro_batch)
         states = kept.weights + kept.gradients + kept.states
-        error = round(sqrt((states * STATES_ERROR) ** 2 + ((need - states) * row.uncertainty) ** 2))
-        margin = device.usable - need
-        judged, reasons = _judge(device.usable, margin, error)
-        fixed = held * (1 + row.slack) + context + nccl
-        pool = round((device.usable - fixed) / (1 + row.slack))
-        if max(kept.step_copy, kept.load - held) > pool:
-            pool = min(pool, 0)
-        return Fit(
-            judged,
-            reasons,
-            tuple((term, round(size)) for term, size in terms if size >= 1),
+        return Sized(
+            mode,
+            tuple([(term, round(size)) for term, size in terms if size >= 1]),
             need,
-            device.usable,
-            error,
-            pool,
+            round(sqrt((states * STATES_ERROR) ** 2 + ((need - states) * row.uncertainty) ** 2)),
+            held * (1 + row.slack) + context + nccl,
+            max(kept.step_copy, kept.load - held),
+            row.slack,
+            step,
+            round(kept.host + hosted),
+            round(hosted),
+        )
+
+    def _fit(self, sized: Sized, usable: int, verdict: Verdict, reasons: tuple[str, ...]) -> Fit:
+        length = self.workload.sequence_length
+        return Fit(
+            verdict,
+            reasons,
+            sized.terms,
+            sized.need,
+            usable,
+            sized.error,
+            sized.pool(usable),
             length,
             max(length, self.architecture.max_position or length),
-            step,
+            sized.step,
             1,
-            self._echo(mode),
+            self._echo(sized.mode),
             self.constants,
-            mode,
-            round(kept.host),
+            sized.mode,
+            sized.host,
+            host_activations=sized.host_activations,
         )
 
     def _in_flight(self, layout: Layout, stage: Stage) -> int:
@@ -336,7 +249,7 @@ class Training:
 
     def _adapts_mlp(self) -> bool:
         adapter = self.workload.adapter  # type: ignore[attr-defined]
-        return bool(adapter.targets.value == "all-linear")
+        return adapter.targets.value in ON_MLP
 
     def _echo(self, mode: str) -> tuple[Assumption, ...]:
         if mode == NO_SHARING or self.workload.sharding.mode is not None:
@@ -355,20 +268,8 @@ def _moments(
         return [(Term.LOADING, load)]
     if kept.step_copy > batch:
         return [(Term.OPTIMIZER_STEP, kept.step_copy)]
-    logits = step.logits_for(length, sequences)
+    logits = min(batch, step.logits_for(length, sequences))
     return [(Term.ACTIVATIONS, batch - logits), (Term.LOGITS, logits)]
-
-
-def _row(catalog: Catalog, name: str, version: str | None) -> TrainerFacts | None:
-    """The row of a trainer's version; the newest where none is declared."""
-    rows = catalog.trainers(name)
-    wanted = parse_version(version) if version else None
-    if wanted is None:
-        return next((row for row in rows if not row.version_before), None)
-    for row in rows:
-        if in_range(wanted, row.version_from, row.version_before):
-            return row
-    return None
 
 
 def _judge(usable: int, margin: int, error: int) -> tuple[Verdict, tuple[str, ...]]:
