@@ -35,7 +35,7 @@ def test_a_substitute_is_a_plan_of_its_own_with_the_same_layout_and_market(decla
     plan = found.plan
     prices = []
     for name in found.substitutes:
-        sizes = {key: value for key, value in plan.layout._asdict().items() if key != "ep"}
+        sizes = {key: value for key, value in plan.layout.data().items() if key != "ep"}
         pins = {"instanceType": name, "market": plan.market.value, **sizes}
         other = resolved({**declared, **pins}).plan
         assert other is not None, name
