@@ -25,6 +25,9 @@ TRAINERS = (
     ("ms-swift", "ms-swift"),
     ("axolotl", "axolotl"),
     ("torchtitan", "torchtitan"),
+    ("unsloth", "unsloth"),
+    ("torchtune", "torchtune"),
+    ("TRL", "trl"),
     ("llm-foundry", "llm-foundry"),
     ("Megatron-Bridge", "megatron"),
 )
@@ -45,9 +48,22 @@ LOSSES = {"cut-cross-entropy": "fused", "liger": "fused"}
 MODES = {"zero1": "zero-1", "zero2": "zero-2", "zero3": "zero-3", "fsdp": "fsdp", "ddp": "ddp"}
 ELSEWHERE = frozenset({"embedding-training"})
 SIZE = re.compile(r"(tp|pp|ep|cp|sp)=(\d+)")
+SPREAD = re.compile(r"(tp|pp|ep)=")
 MODE = re.compile(r"(zero[123]|fsdp|ddp(?!/zero))")
-OTHER_WORK = re.compile(r"/rlhf/|dpo|seq_cls|embedding|reranker")
-"""Sources that train a reward, a preference or another head: kinds that gpusize does not size."""
+OBJECTIVES = (
+    (re.compile(r"rlhf/(gkd|ppo|kto|simpo|grpo|orpo|cpo)|/embedding/"), None),
+    (re.compile(r"dpo"), "preference"),
+    (re.compile(r"rlhf/rm/"), "reward"),
+    (re.compile(r"seq_cls|reranker"), "classification"),
+)
+"""What a source trains for, by its path; None: what gpusize does not size."""
+REPORT = re.compile(r"(20\d{4})")
+LOSS_CHANGED = "202604"
+NARROW = re.compile(r"fp8|mxfp8|nvfp4")
+"""Formats that products are computed in, where the row of a run names no other."""
+CAPPED = "capped"
+"""Rows whose sequences are as long as their data: what is stated bounds them, and so the peak."""
+STEPS = re.compile(r"(gbs=)?(\d+)")
 UNSTATED = re.compile(r"offload")
 STATED = ("official estimator", "stated, rounded", "stated")
 """Evidence that is no measurement."""
@@ -58,7 +74,7 @@ class Row(NamedTuple):
 
     id: str
     group: str
-    """dense, other or pipelines."""
+    """dense, other, pipelines, or capped: the length is a limit that sequences may not reach."""
     workload: Optimizing
     placement: Placement
     architecture: Architecture
@@ -89,16 +105,12 @@ def _read(row: dict[str, Any], catalog: Catalog, skipped: Counter[str]) -> Row |
 
 def _trainer_and_method(row: dict[str, Any]) -> tuple[str, str]:
     """What ran, in gpusize's words; raises `Skip` for what it does not size."""
-    if OTHER_WORK.search(row["source"]):
-        raise Skip("preference training, or another head than the language model's")
     if UNSTATED.search(row["source"]) and "offload" not in (row["sharding"] or ""):
         raise Skip("what is offloaded is not stated")
-    if "expert" in (row["lora_targets"] or ""):
-        raise Skip("adapters on experts")
     trainer = next((name for word, name in TRAINERS if row["framework"].startswith(word)), None)
     if row.get("modality") in ELSEWHERE:
         raise Skip(f"modality {row['modality']}")
-    if trainer == "ms-swift" and SIZE.search(row["sharding"] or ""):
+    if trainer == "ms-swift" and SPREAD.search(row["sharding"] or ""):
         trainer = "megatron"
     if trainer is None:
         raise Skip(f"no constants for {row['framework']}")
@@ -121,17 +133,18 @@ def read(row: dict[str, Any], catalog: Catalog) -> Row:
     architecture = _architecture(row, catalog)
     sharding = row["sharding"] or ""
     sizes = {name: int(number) for name, number in SIZE.findall(sharding)}
-    if sizes.get("cp", 1) > 1 or sizes.get("sp", 1) > 1:
-        raise Skip("context parallel")
     count = row["n_gpus"] or 1
     tp, pp = sizes.get("tp", 1), sizes.get("pp", 1)
-    layout = Layout(tp, pp, max(1, count // (tp * pp)), sizes.get("ep", 1))
+    cp = max(sizes.get("cp", 1), sizes.get("sp", 1))
+    layout = Layout(tp, pp, max(1, count // (tp * pp * cp)), sizes.get("ep", 1), cp)
     if trainer == "torchtitan" and pp > 1:
         # Its local batch is what the stages work off, one micro batch for each.
         row = {**row, "micro_batch": max(1, row["micro_batch"] // pp)}
     workload = _workload(row, trainer, method, architecture, layout)
     is_dense = not architecture.experts_total and not architecture.vision_params and pp == 1
     group = "dense" if is_dense else "other"
+    if row.get("packed") is False and not row["framework"].startswith("axolotl"):
+        group = CAPPED
     return _case(row, group, workload, layout, architecture, catalog)
 
 
@@ -156,7 +169,7 @@ def _case(
         architecture,
         None if peak is None or stated else round(peak * GIB),
         _counted(row["mem_kind"] or ""),
-        False if measured.get("oom") else measured.get("fits"),
+        None if group == CAPPED else False if measured.get("oom") else measured.get("fits"),
         known,
     )
 
@@ -180,26 +193,18 @@ def _workload(
         "kind": "pre-training" if pretrains else "fine-tuning",
         "model": architecture.name,
         "region": "us-east-1",
-        "trainer": trainer,
+        "trainer": _versioned(trainer, row["source"]),
         "sequenceLength": row["seq_len"],
         "microBatch": row["micro_batch"],
-        "recompute": _recompute(row["gradient_checkpointing"]),
         "attention": "eager" if row["flash_attention"] is False else "flash",
-        "loss": LOSSES.get(row.get("loss_impl") or "", "plain"),
         "optimizer": _optimizer(row["optimizer"] or ""),
     }
-    found = MODE.search(row["sharding"] or "")
-    sharding = {"mode": MODES[found.group(1)]} if found else {}
-    if "deepspeed" in (row["sharding"] or ""):
-        sharding = {"mode": "zero-2"}
-    if layout.dp > 1 and trainer == "megatron" and not found:
-        sharding = {"mode": "zero-1"}
-    if "offload" in (row["sharding"] or ""):
-        sharding["offload"] = "all"
-    if sharding:
-        declared["sharding"] = sharding
+    if NARROW.match(row["weights_dtype"] or "") and pretrains:
+        declared["computePrecision"] = "fp8"
+    declared.update(_stated(row, layout))
     if not pretrains:
         declared["method"] = method
+        declared["objective"] = _objective(row["source"])
         if method != "full":
             declared["adapter"] = _adapter(row)
             native = architecture.native_format
@@ -212,14 +217,64 @@ def _workload(
     return workload
 
 
-def _recompute(word: Any) -> str:
+def _stated(row: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """What a row says of how it runs; the trainer decides the rest."""
+    found = {
+        "recompute": _recompute(row["gradient_checkpointing"]),
+        "globalBatch": _global_batch(str(row["grad_accum"] or ""), row["micro_batch"] * layout.dp),
+        "offloadActivations": row.get("activation_offload"),
+        "loss": LOSSES.get(row.get("loss_impl") or ""),
+        "sharding": _sharding(row["sharding"] or "") or None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _sharding(words: str) -> dict[str, str]:
+    found = MODE.search(words)
+    sharding = {"mode": MODES[found.group(1)]} if found else {}
+    if "deepspeed" in words:
+        sharding = {"mode": "zero-2"}
+    elif "distributed-optimizer" in words and not found:
+        sharding = {"mode": "zero-1"}
+    if "offload" in words:
+        sharding["offload"] = "all"
+    return sharding
+
+
+def _versioned(trainer: str, source: str) -> str:
+    """The trainer; reports of torchtitan are dated, and its loss has changed since."""
+    dated = REPORT.search(source) if trainer == "torchtitan" else None
+    return f"{trainer}@0.2" if dated and dated.group(1) < LOSS_CHANGED else trainer
+
+
+def _global_batch(word: str, once: int) -> int | None:
+    """Samples of a step: stated, or so many micro batches of all ranks."""
+    found = STEPS.fullmatch(word)
+    if found is None:
+        return None
+    number = int(found.group(2))
+    whole = number if found.group(1) else number * once
+    return whole if whole and whole % once == 0 else None
+
+
+def _objective(source: str) -> str:
+    for path, objective in OBJECTIVES:
+        if path.search(source):
+            if objective is None:
+                raise Skip("an objective that is not sized")
+            return objective
+    return "language"
+
+
+def _recompute(word: Any) -> str | None:
+    """The mode that a row states; None leaves it to the trainer."""
     if word is True or word == "full":
         return "full"
     if word is False:
         return "none"
     if isinstance(word, str) and word.startswith("selective"):
         return "selective"
-    raise Skip("recomputation is not stated")
+    return None
 
 
 def _optimizer(word: str) -> str:
@@ -232,6 +287,8 @@ def _optimizer(word: str) -> str:
 def _adapter(row: dict[str, Any]) -> dict[str, Any]:
     words = row["lora_targets"] or "all"
     targets = "all-linear"
+    if "proj" in words and "up" in words and "expert" not in words:
+        targets = "dense-linear"
     if words == "q,v" or ("q_proj" in words and "v_proj" in words and "k_proj" not in words):
         targets = "query-value"
     elif "k_proj" in words and "up_proj" not in words:

@@ -34,7 +34,8 @@ class Score(NamedTuple):
 
 def score(rows: Iterable[Row], catalog: Catalog, skipped: Counter[str]) -> Score:
     """Predict every row and compare what it states."""
-    result = Score({"dense": [], "other": [], "pipelines": []}, Counter(), [], skipped)
+    groups: dict[str, list[Miss]] = {"dense": [], "other": [], "capped": [], "pipelines": []}
+    result = Score(groups, Counter(), [], skipped)
     for row in rows:
         found = fit(row.workload, row.placement, catalog, row.architecture)
         if found.verdict is Verdict.UNKNOWN:

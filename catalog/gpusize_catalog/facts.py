@@ -633,6 +633,8 @@ class TrainerFacts(NamedTuple):
     """Whether with FSDP each rank loads frozen weights whole before it keeps its part of them."""
     norm_hidden: float
     """Bytes that the norms and residuals of a layer keep per token and hidden width."""
+    gated_copies: float
+    """Copies of a gated MLP's width that a layer keeps: gate, its activation, up, their product."""
     attention_copies: float
     """Copies of the queries' width that rotation and repeated heads keep, 16-bit."""
     loss_bytes: float

@@ -60,7 +60,7 @@ and their gradients."""
 HOUR = 3600
 HOST_STEP = 0.22e-9
 """Seconds that the processors of a node take to step one parameter with Adam. Source: ZeRO-Offload,
-arXiv 2101.06840, table of the latency of CPU-Adam: 0.22 s for a billion parameters."""
+arXiv 2101.06840, latency of CPU-Adam: 0.22 s for a billion parameters (from memory)."""
 MOVED_TO_HOST = 4
 """Bytes of an offloaded parameter that cross in a step: its gradient down, its weight up."""
 

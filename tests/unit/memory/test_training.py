@@ -208,7 +208,9 @@ def test_the_mode_of_sharding_is_chosen_and_said(catalog):
     assert (lora.sharding, full.sharding) == ("ddp", "fsdp")
     assert "sharding.mode" in {item.field for item in full.assumptions}
     assert run(catalog, layout={"dp": 8}, sharding="zero-3").sharding == "zero-3"
-    assert run(catalog, layout={"dp": 8}, trainer="megatron").sharding == "zero-1"
+    spread = {"trainer": "megatron", "layout": {"dp": 8}}
+    assert run(catalog, model="microsoft/phi-1_5", **spread).sharding == "zero-1"
+    assert run(catalog, recompute="full", **spread).sharding == "fsdp"
 
 
 def test_between_stages_fsdp_keeps_weights_gathered(catalog):
@@ -386,3 +388,55 @@ def test_classes_have_no_logits_over_the_vocabulary(catalog):
     head = 128256 * 4096 * 2
     whole = run(catalog, method="lora")
     assert whole.term(Term.WEIGHTS) - found.term(Term.WEIGHTS) == pytest.approx(head, rel=1e-6)
+
+
+TUNED = ("meta-llama/Llama-3.2-3B", {"microBatch": 2, "sequenceLength": 4096})
+TUNED_8B = ("meta-llama/Llama-3.1-8B", {"microBatch": 2, "sequenceLength": 2048})
+STEPPED = {"optimizerInBackward": True}
+MOVED = {"optimizerInBackward": True, "offloadActivations": True}
+
+
+@pytest.mark.parametrize(
+    ("run_of", "more", "peak"),
+    [
+        (TUNED, {"recompute": "none", "loss": "plain"}, 60.0),
+        (TUNED, {"recompute": "none"}, 42.9),
+        (TUNED, {}, 24.9),
+        (TUNED, STEPPED, 23.1),
+        (TUNED, MOVED, 21.8),
+        (TUNED, {**MOVED, "optimizer": "adamw-8bit"}, 17.6),
+        (TUNED, {"method": "lora", "offloadActivations": True}, 8.5),
+        (TUNED, {"method": "qlora", "offloadActivations": True}, 4.6),
+        (TUNED_8B, {**MOVED, "optimizer": "paged-adamw-8bit"}, 18.9),
+        (TUNED_8B, {**STEPPED, "optimizer": "adamw-8bit"}, 37.4),
+        (TUNED_8B, {"method": "lora", "offloadActivations": True}, 16.2),
+        (TUNED_8B, {"method": "qlora", "offloadActivations": True}, 7.4),
+    ],
+)
+def test_peaks_that_torchtune_publishes(catalog, run_of, more, peak):
+    """Allocated memory by the README of pytorch/torchtune 0.7.0, packed sequences."""
+    model, batch = run_of
+    found = run(catalog, "p4de.24xlarge", model=model, trainer="torchtune", **batch, **more)
+    outside = (Term.ALLOCATOR_SLACK, Term.RUNTIME_OVERHEAD)
+    seen = (found.need or 0) - sum(map(found.term, outside))
+    assert seen / GIB == pytest.approx(peak, rel=0.15)
+
+
+def test_a_step_in_the_backward_pass_only_where_the_trainer_has_it(catalog):
+    found = run(catalog, trainer="hf", optimizerInBackward=True)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "backward pass" in found.reasons[0]
+
+
+def test_what_is_not_declared_is_as_the_trainer_does(catalog):
+    said = {item.field: item.value for item in run(catalog, trainer="torchtune").assumptions}
+    assert (said["recompute"], said["loss"]) == ("full", "chunked")
+    plain = {item.field: item.value for item in run(catalog).assumptions}
+    assert (plain["recompute"], plain["loss"]) == ("none", "plain")
+
+
+def test_quantized_products_keep_quantized_inputs(catalog):
+    wide = run(catalog, trainer="megatron")
+    narrow = run(catalog, trainer="megatron", computePrecision="fp8")
+    less = wide.term(Term.ACTIVATIONS) - narrow.term(Term.ACTIVATIONS)
+    assert less == pytest.approx(2048 * 32 * (2 * 4096 + 14336), rel=0.01)

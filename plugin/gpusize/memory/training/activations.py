@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory.training.parts import GATED, matrices, mlp_width
+from gpusize.memory.training.parts import GATED, matrices, mixing_share, mlp_share, mlp_width
 from gpusize.memory.weights import padded_vocabulary
 
 if TYPE_CHECKING:
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 NUMBER = 2
 """Bytes of one activation."""
+SAVED_BYTES = {"fp8": 1}
+"""Bytes of a number of what projections keep of their inputs, by the precision of their products:
+Transformer Engine and torchao keep the quantized copy."""
 SCORE_BYTES = 8
 """Bytes of one attention score that eager attention keeps: fp32 softmax, 16-bit copy, dropout."""
-GATED_COPIES = 4
-"""Copies of a gated MLP's width: gate, its activation, up, their product."""
 PLAIN_COPIES = 2
 """Copies of a plain MLP's width: before and after the activation."""
 PASSED = 2
@@ -125,7 +126,8 @@ def step_of(
     """Bytes per token of one rank; `frozen` layers keep no inputs of what has no adapter."""
     row, habits = known.row, known.habits
     ways = share.tp * share.cp
-    layer = _layer(architecture, row, frozen=frozen) / ways
+    saved = SAVED_BYTES.get(workload.compute_precision, NUMBER)
+    layer = _layer(architecture, row, saved, frozen=frozen) / ways
     scores = 0.0
     if workload.attention.value == "eager":
         scores = SCORE_BYTES * architecture.heads / ways
@@ -168,17 +170,21 @@ def _logits(architecture: Architecture, known: Setup, share: Share) -> float:
     return rows * known.row.loss_bytes * LOSS_SHARES[known.habits.loss]
 
 
-def _layer(architecture: Architecture, row: TrainerFacts, *, frozen: bool) -> float:
+def _layer(architecture: Architecture, row: TrainerFacts, saved: int, *, frozen: bool) -> float:
     """Bytes of one token in one layer, all tensor ranks together (they share the sequence too)."""
     hidden = architecture.hidden
     query = architecture.heads * architecture.head_dim
     keys = architecture.kv_heads * architecture.head_dim
     attention = NUMBER * (2 * query + 2 * keys + row.attention_copies * query)
+    attention *= mixing_share(architecture)
     is_gated = matrices(architecture) == GATED
-    copies = (GATED_COPIES if is_gated else PLAIN_COPIES) - (1 if frozen else 0)
+    copies = (row.gated_copies if is_gated else PLAIN_COPIES) - (1 if frozen else 0)
     mlp = NUMBER * copies * mlp_width(architecture)
-    routed = 2 * NUMBER * hidden * (architecture.experts_active or 0)
-    inputs = 0 if frozen else 2 * NUMBER * hidden
+    routed = 2 * NUMBER * hidden * (architecture.experts_active or 0) * mlp_share(architecture)
+    inputs = 0 if frozen else 2 * saved * hidden
+    if not frozen:
+        # The input of the last matrix is kept as that matrix multiplies it.
+        mlp -= (NUMBER - saved) * mlp_width(architecture)
     return row.norm_hidden * hidden + inputs + attention + mlp + routed
 
 

@@ -171,11 +171,10 @@ class Keeper:
             _Group(share * own.dense, copies, made),
             _Group(share * own.expert, self._expert_copies, made),
         ]
-        whole = recipe.recipe_of(workload, known.row, NO_SHARING)
-        # What is trained whole is stored among the frozen weights already.
-        beside = whole._replace(weight=max(0.0, whole.weight - recipe.HALF))
+        # The projector's weights are stored among the frozen ones already.
+        beside = self.made._replace(weight=max(0.0, self.made.weight - recipe.HALF))
         if adapter.train_embeddings:
-            groups.append(_Group(held.ends, copies, whole))
+            groups.append(_Group(held.ends, copies, self.made))
         if held.tower and isinstance(workload, VisionLanguageTraining):
             groups.append(_Group(held.tower * vision.PROJECTOR_SHARE, copies, beside))
             if workload.train_vision:
@@ -227,8 +226,9 @@ class Keeper:
         row, held, mode, adapted = self.known.row, self.held, self.mode, self.known.adapted
         body = (held.total - held.ends) / self.stage.layers
         gathered = 0.0
+        table = self._table
         if mode == "zero-3" and row.live_params:
-            gathered = min(row.live_params, held.total) * recipe.HALF
+            gathered = max(min(row.live_params, held.total), table) * recipe.HALF
         elif mode in WHOLE:
             gathered = (PARAMS_OF_LAYERS * body + held.ends) * recipe.HALF
         if mode == "fsdp" and self.layout.pp > 1:
@@ -238,9 +238,24 @@ class Keeper:
             gathered = held.total * recipe.HALF
         if mode in ("zero-2", "zero-3") and row.bucket_params and not adapted:
             gathered += BUCKETS * min(row.bucket_params, held.total) * recipe.HALF
+        elif mode in ("zero-2", "zero-3") and row.bucket_params and self._trains_ends:
+            # A gradient that is larger than a bucket makes one of its own.
+            gathered += BUCKETS * min(max(row.bucket_params, table), held.ends) * recipe.HALF
         elif mode == "fsdp" and not adapted and self.layout.pp == 1:
             gathered += max(body, held.ends) * recipe.WIDE
         return gathered
+
+    @property
+    def _table(self) -> float:
+        """Parameters of the largest matrix at the ends, which is gathered whole."""
+        return min(
+            self.held.ends, self.architecture.vocab * self.architecture.hidden / self.layout.tp
+        )
+
+    @property
+    def _trains_ends(self) -> bool:
+        adapter = getattr(self.workload, "adapter", None)
+        return self.known.adapted and adapter is not None and bool(adapter.train_embeddings)
 
     def _cast(self) -> float:
         """Frozen weights that stand in another format for a moment."""

@@ -85,8 +85,24 @@ def _attention(architecture: Architecture) -> int:
     return architecture.hidden * width
 
 
+def mlp_share(architecture: Architecture) -> float:
+    """Part of the layers that have an MLP where others have attention or state alone; else 1."""
+    without = sum(group.layers for group in architecture.attention if group.kind == "none")
+    return without / architecture.layers if 0 < without < architecture.layers else 1.0
+
+
+def mixing_share(architecture: Architecture) -> float:
+    """Part of the layers that mix tokens; where layers do both, all of them."""
+    share = mlp_share(architecture)
+    return 1 - share if share < 1 else 1.0
+
+
 def mlp_width(architecture: Architecture) -> float:
     """Width of the MLPs that one token passes in a layer, the mean of all layers."""
+    return mlp_share(architecture) * _mlp_width(architecture)
+
+
+def _mlp_width(architecture: Architecture) -> float:
     dense = architecture.intermediate or 0
     active = architecture.experts_active
     if not architecture.experts_total or not active:

@@ -146,7 +146,8 @@ class Training:
         if layout.copies == 1:
             return (NO_SHARING,)
         if self.setup is not None and self.setup.row.zero_recipe == "mixed-fp32-gradients":
-            return ("zero-1",)
+            # Between stages sharded weights would stay gathered: nothing is won.
+            return ("zero-1",) if layout.pp > 1 else ("zero-1", "fsdp")
         return ("ddp", "fsdp")
 
     def kept(self, known: Setup, layout: Layout, stage: Stage, mode: str) -> Kept:
