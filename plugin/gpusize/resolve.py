@@ -164,8 +164,9 @@ class Sweep:
             if trial.key is not None:
                 found.append(trial)
                 best = trial.key if best is None else min(best, trial.key)
-        wider = [] if found else [trial for trial in self._wider(1) if trial.best]
-        return _sorted(found or wider)
+        if found and not self._is_late(best):
+            return _sorted(found)
+        return _sorted(found + [trial for trial in self._wider(1) if trial.best])
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -173,9 +174,10 @@ class Sweep:
         trials = [
             self.search.trial(instance, self.search.nodes(instance)) for instance in self.types
         ]
-        if not any(trial.best for trial in trials):
+        best = min((trial.key for trial in trials if trial.key), default=None)
+        if best is None or self._is_late(best):
             wider = {trial.instance.id: trial for trial in self._wider(RIVALS)}
-            trials = [wider.get(trial.instance.id, trial) for trial in trials]
+            trials = [_better(trial, wider.get(trial.instance.id, trial)) for trial in trials]
         return sorted(trials, key=lambda trial: trial.instance.id)
 
     @cached_property
@@ -186,6 +188,10 @@ class Sweep:
     def tried(self) -> list[Candidate]:
         """Every layout of every type."""
         return [candidate for trial in self.trials for candidate in self.search.tried(trial)]
+
+    def _is_late(self, key: Key | None) -> bool:
+        """Whether a training run ends after its limit: more nodes may end it sooner."""
+        return key is not None and self.study.demand.trains and key[0] != BEST_SERVICE
 
     def _wider(self, most: int) -> list[Trial]:
         """Types whose node is too small, on as few nodes as do, where the fabric is made for it.
@@ -204,10 +210,16 @@ class Sweep:
             if instance.id in found:
                 continue
             trial = tried[instance.id] = self.search.trial(instance, nodes)
-            if trial.best:
+            if trial.best and not self._is_late(trial.key):
                 found[instance.id] = trial
                 limit = min(limit, most * gpus)
         return list((found or tried).values())
+
+    def _nodes_in_time(self, alone: Trial) -> float:
+        """Nodes below which a run cannot end in time, were nothing lost between them."""
+        hours = alone.best.timing.hours_to_end if alone.best else None
+        limit = self.study.demand.time_limit
+        return alone.nodes * hours / limit if hours and limit else 0.0
 
     @cached_property
     def _spread(self) -> list[tuple[int, int, InstanceType]]:
@@ -218,11 +230,23 @@ class Sweep:
             if not self.study.spans(instance):
                 continue
             fewest = search.nodes(instance)
-            if not search.may_span(instance) or search.holds(search.trial(instance, fewest)):
+            alone = search.trial(instance, fewest)
+            late = self._is_late(alone.key)
+            if not search.may_span(instance) or (not late and search.holds(alone)):
                 continue
+            least = self._nodes_in_time(alone) if late else 0.0
             for nodes in search.numbers_of_nodes(instance):
-                found.append((nodes * (instance.gpus or 0), nodes, instance))  # noqa: PERF401
+                if nodes < least:
+                    continue
+                found.append((nodes * (instance.gpus or 0), nodes, instance))
         return sorted(found, key=lambda item: (item[0], item[1], item[2].id))
+
+
+def _better(alone: Trial, wide: Trial) -> Trial:
+    """The one that works; the better one where both do."""
+    if alone.key is None or wide.key is None:
+        return wide if alone.key is None else alone
+    return min(alone, wide, key=lambda trial: trial.key or ())
 
 
 def _sorted(trials: list[Trial]) -> list[Trial]:

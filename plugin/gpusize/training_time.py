@@ -196,7 +196,8 @@ class _Clock:
         return found._replace(hours_to_end=steps * step / HOUR, hours_range=(ends[0], ends[1]))
 
     def _remarks(self, moved: Moved) -> tuple[str, ...]:
-        if not self.fit.host or moved.host:
+        # Inputs of layers that wait in the host move while the next layers compute.
+        if self.fit.host <= self.fit.host_activations or moved.host:
             return ()
         return ("what moves to and from the host, and its own steps, are not in the time",)
 
@@ -297,7 +298,7 @@ class _Clock:
         they come up for each pass of each micro batch.
         """
         offload = self.workload.sharding.offload.value
-        if offload == "none" or not self.pcie or not self.fit.host:
+        if offload == "none" or not self.pcie:
             return 0.0
         layout = self.layout
         held = self.architecture.total_params / (layout.tp * layout.pp)

@@ -99,6 +99,12 @@ class Demand(NamedTuple):
         return min(self.context_length, self.prompt + self.output // 2)
 
     @property
+    def time_limit(self) -> float | None:
+        """Hours in which a training run is to end; None where nothing bounds it."""
+        limits = [hours for hours in (self.run_hours, self.deadline_hours) if hours]
+        return min(limits) if limits and self.total_tokens else None
+
+    @property
     def replicas(self) -> int:
         """Replicas that run while there is work."""
         return max(1, self.replicas_min or 1)

@@ -439,9 +439,7 @@ def service_of(candidate: Candidate) -> Service:
     """How well users are served: no queue for the cache, and latency met, perhaps, or unknown."""
     demand, timing = candidate.demand, candidate.timing
     if demand.trains:
-        limits = [hours for hours in (demand.run_hours, demand.deadline_hours) if hours]
-        limit = min(limits) if limits and demand.total_tokens else None
-        return 0, _late(limit, timing.hours_to_end)
+        return 0, _late(demand.time_limit, timing.hours_to_end)
     queues = 0
     if not demand.tokens_declared:
         held = candidate.fit.sequences_at(demand.prompt + demand.output)

@@ -139,3 +139,21 @@ def test_a_trainer_that_spreads_layers_is_proposed(catalog):
     found = run(catalog, model="Qwen/Qwen3-235B-A22B")
     assert found.plan is None
     assert any(text.startswith("trainer megatron and recompute") for text in found.would_fit)
+
+
+def test_a_time_limit_takes_more_nodes(catalog):
+    """70 billion parameters and 2e10 tokens take one node longer than ten days."""
+    run_of = {
+        "model": "meta-llama/Llama-3.1-70B",
+        "trainer": "torchtitan",
+        "recompute": "full",
+        "sequenceLength": 8192,
+        "globalBatch": 512,
+        "tokens": 20_000_000_000,
+    }
+    alone = run(catalog, **run_of).plan
+    assert alone.nodes == 1
+    limit = alone.timing.hours_to_end / 3
+    hurried = run(catalog, runHours=limit, **run_of).plan
+    assert hurried.nodes > 1
+    assert hurried.timing.hours_to_end <= limit
