@@ -197,7 +197,7 @@ class Sweep:
         """Types whose node is too small, on as few nodes as do, where the fabric is made for it.
 
         Fewest GPUs come first, up to so many times those of the first that works. Where none does,
-        each type stands with the most nodes that were tried.
+        each type stands with the most nodes that were tried, but for a pinned one.
         """
         if self.study.workload.nodes_per_replica is not None:
             return []
@@ -213,6 +213,8 @@ class Sweep:
             if trial.best and not self._is_late(trial.key):
                 found[instance.id] = trial
                 limit = min(limit, most * gpus)
+        if self.study.workload.instance_type is not None:
+            return list(found.values())
         return list((found or tried).values())
 
     def _nodes_in_time(self, alone: Trial) -> float:
