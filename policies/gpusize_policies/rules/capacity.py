@@ -149,12 +149,11 @@ def _pools(case: Case, candidate: Candidate, selection: Selection) -> Iterator[R
 
 
 def _others(case: Case, candidate: Candidate) -> tuple[str, ...]:
-    """Other types that would hold the work."""
-    opened = case.without("instance_type", "nodes_per_replica")
+    """Other types that hold the work in the same layout and market, the best first."""
+    opened = case.without("instance_type")
     if opened is None or opened.plan is None:
         return ()
-    plans = (opened.plan, *opened.runners_up)
-    names = dict.fromkeys(plan.instance_type for plan in plans if plan.nodes == 1)
+    names = (opened.plan.instance_type, *opened.substitutes)
     return tuple(name for name in names if name != candidate.instance.id)[:SHOWN_TYPES]
 
 
