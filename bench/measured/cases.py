@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpusize.architecture import Architecture, architecture_of
+from gpusize.memory.formats import find_format
 from gpusize.placement import Layout, Placement
 from gpusize.versions import parse_version
 from gpusize.workload import Inference, Market, parse_workload
@@ -53,19 +54,30 @@ SAME_TOTAL = 0.015
 """GiB by which a stated total may differ from a GPU's, logs being rounded to 0.01."""
 NVLINK_GPUS = frozenset({"H100", "H200", "A100-40GB", "A100-80GB", "B200"})
 
-ENGINES = {"llamacpp": "llama.cpp", "ik_llama.cpp": "llama.cpp"}
-FORMATS = {
-    "awq-int4": "awq",
-    "int4-w4a16": "int4",
-    "gptq-int4-w4a16": "int4",
-    "int8-w8a8": "int8",
-    "compressed-tensors": None,
-    "nvfp4-mixed": None,
-    "fp32/bf16": None,
-    "gguf": None,
-}
+UNIFIED_GPUS = {"gb10": 8.1}
+"""GPUs that share the host's memory, and the GiB of it that the host keeps: a DGX Spark logs 111.5
+of 119.6 GiB free before anything is loaded."""
+
+ENGINES = {"llamacpp": "llama.cpp", "llama-cpp": "llama.cpp", "trt-llm": "tensorrt-llm"}
+OPEN_FORMATS = frozenset({"compressed-tensors", "nvfp4-mixed", "fp32/bf16", "gguf", "unknown"})
+"""Words that name a container or a mixture, not a width."""
+FORMATS = (
+    (r"fp8\W*fp4|fp4\W*fp8", "fp8-fp4-experts"),
+    (r"nvfp4", "nvfp4"),
+    (r"mxfp4", "mxfp4"),
+    (r"awq", "awq"),
+    (r"gptq.*(w4a16)|int4.*w4a16|w4a16", "int4"),
+    (r"gptq.*(int8|8.?bit)", "gptq-int8"),
+    (r"gptq|auto.?round.*(int4|w4)|int4.*auto.?round", "gptq"),
+    (r"(bnb|bitsandbytes).*(int8|8.?bit)", "int8-bitsandbytes"),
+    (r"bnb|bitsandbytes|nf4", "nf4"),
+    (r"int-?w4|int4|4.?bit", "int4"),
+    (r"int-?w8|w8a8|int8", "int8"),
+    (r"fp8|e4m3|e5m2", "fp8"),
+)
+"""What rows call formats, where the catalog does not know the word: the first that matches."""
 CACHES = {"fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "f16": "fp16"}
-SPECULATION = re.compile(r"speculative decoding on|MTP/EAGLE on|draft-model")
+OWN_DRAFT = re.compile(r"mtp|nextn|eagle", re.IGNORECASE)
 
 
 class Skip(Exception):
@@ -117,12 +129,12 @@ def read(row: dict[str, Any], catalog: Catalog) -> Case:
     """Make a case of a row; raises `Skip` with the reason."""
     if row["sanity"].get("arch_facts") == NOT_SCORED:
         raise Skip("the row's own facts are assumed: not scored")
-    if row.get("speculative") or SPECULATION.search(row.get("notes") or ""):
+    if row.get("speculative") and _draft(row, catalog) is None:
         raise Skip("a draft model that is not stated was loaded too")
     architecture = _architecture(row, catalog)
     gpu, known = _gpu(row, catalog)
     try:
-        workload = _workload(row, architecture)
+        workload = _workload(row, architecture, catalog)
     except GpuSizeError as error:
         raise Skip(str(error)) from error
     layout = Layout(
@@ -146,20 +158,46 @@ def read(row: dict[str, Any], catalog: Catalog) -> Case:
 
 
 def _architecture(row: dict[str, Any], catalog: Catalog) -> Architecture:
-    name = row["model"] or ""
-    if catalog.find_model(name) is None:
-        raise Skip(f"no facts for {name}")
+    name = _known_name(row["model"] or "", catalog)
+    if not name:
+        raise Skip(f"no facts for {row['model']}")
     try:
         return architecture_of(name, catalog)
     except GpuSizeError as error:
         raise Skip(str(error)) from error
 
 
-def _workload(row: dict[str, Any], architecture: Architecture) -> Inference:
+def _known_name(name: str, catalog: Catalog) -> str:
+    """The name as the catalog knows it: as written, or its last part under another owner."""
+    name = name.partition(" (")[0]
+    if catalog.find_model(name) is not None:
+        return name
+    last = name.rpartition("/")[2]
+    owners = {model.id.partition("/")[0] for model in catalog.models()}
+    found = {}
+    for owner in sorted(owners):
+        model = catalog.find_model(f"{owner}/{last}")
+        if model is not None:
+            found[model.id] = f"{owner}/{last}"
+    return next(iter(found.values())) if len(found) == 1 else ""
+
+
+def _draft(row: dict[str, Any], catalog: Catalog) -> str | None:
+    """The draft that a row states; None where it says no more than that there is one."""
+    word = row["speculative"]
+    if not isinstance(word, str):
+        return None
+    if OWN_DRAFT.search(word):
+        return "mtp"
+    return _known_name(word, catalog) or None
+
+
+def _workload(row: dict[str, Any], architecture: Architecture, catalog: Catalog) -> Inference:
     version = row["engine_version"]
     if version and (DEV_BUILD.match(version) or parse_version(version.replace(".x", "")) is None):
         version = _release(version)
     name = ENGINES.get(row["engine"], row["engine"])
+    draft = _draft(row, catalog) if row.get("speculative") else None
     context = row["max_model_len"] or architecture.max_position or CONTEXT_WHEN_SILENT
     engine = {
         "name": name,
@@ -168,6 +206,7 @@ def _workload(row: dict[str, Any], architecture: Architecture) -> Inference:
         "maxBatchedTokens": row["max_num_batched_tokens"],
         "maxSequences": row["max_num_seqs"],
         "eager": bool(row["enforce_eager"]),
+        "speculative": draft,
     }
     workload = parse_workload(
         {
@@ -175,7 +214,7 @@ def _workload(row: dict[str, Any], architecture: Architecture) -> Inference:
             "model": architecture.name,
             "region": "us-east-1",
             "contextLength": context,
-            "weightsFormat": _format(row),
+            "weightsFormat": _format(row, catalog),
             "kvCacheFormat": _cache(row),
             "engine": {key: value for key, value in engine.items() if value is not None},
         }
@@ -194,13 +233,13 @@ def _release(version: str) -> str | None:
     return found.group(0) if found else None
 
 
-def _format(row: dict[str, Any]) -> str:
-    word = row["weights_dtype_quantization"]
-    if word is None:
-        return "auto"
-    if FORMATS.get(word, "") is None:
+def _format(row: dict[str, Any], catalog: Catalog) -> str:
+    word = (row["weights_dtype_quantization"] or "auto").lower()
+    if word in OPEN_FORMATS:
         raise Skip(f"weights format {word}")
-    return FORMATS.get(word, word.lower()) or word
+    if word == "auto" or find_format(catalog, word) is not None:
+        return word
+    return next((known for pattern, known in FORMATS if re.search(pattern, word)), word)
 
 
 def _cache(row: dict[str, Any]) -> str:
@@ -223,7 +262,7 @@ def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
             return (gpu._replace(usable_bytes=round(total * GIB)) if total else gpu), True
     for pattern, gib, capability in OTHER_GPUS:
         if re.search(pattern, name):
-            size = round((total or gib) * GIB)
+            size = round(((total or gib) - _kept_by_host(pattern, row)) * GIB)
             return template._replace(
                 id=name, usable_bytes=size, compute_capability=capability
             ), True
@@ -235,6 +274,11 @@ def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
             id=name, usable_bytes=round(total * GIB), compute_capability=None
         ), True
     return template, False
+
+
+def _kept_by_host(pattern: str, row: dict[str, Any]) -> float:
+    """GiB of a unified memory that an engine which counts what is free does not see."""
+    return UNIFIED_GPUS.get(pattern, 0.0) if row["engine"] == "sglang" else 0.0
 
 
 def node_of(gpu: Gpu, count: int, catalog: Catalog) -> InstanceType:

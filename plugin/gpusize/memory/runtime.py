@@ -29,6 +29,9 @@ LATENT_WORKSPACE_CONTEXTS = 8
 LATENT_WORKSPACE_BLOCKS = 4
 """vLLM profiles latent attention with keys and values of min(64k, max(8 contexts, 4 blocks per
 sequence)) tokens expanded (mla/common.py)."""
+PATCHES_PER_TOKEN = 4
+"""Patches that a tower merges into one token at least, where images are large (Qwen2-VL, Pixtral:
+2 by 2); an image of more tokens than the context is not profiled."""
 USUAL_PATCHES = 4096
 """Patches of the largest image where the model's own limit is not known: 896 pixels in 14s."""
 SORT_FREE_SAMPLING = (8, 0)
@@ -73,6 +76,8 @@ class Parts(NamedTuple):
     context: int
     """Outside what the engine counts."""
     graphs_in_budget: bool
+    late: int = 0
+    """What kernels take outside the allocator after the engine measured."""
 
     @property
     def fixed(self) -> int:
@@ -162,11 +167,13 @@ def activation_bytes(row: EngineFacts, architecture: Architecture, step: Step) -
     forward = batch.tokens * number * _forward_width(row, architecture, step.tp)
     hidden = 2 * batch.tokens * architecture.hidden * number
     per_logit = row.sampler_fallback_bytes if step.sorts else row.sampler_bytes
-    logits = min(batch.sequences, batch.tokens) * architecture.vocab * (per_logit + number)
+    rows = batch.tokens if row.prefill_logits else min(batch.sequences, batch.tokens)
+    logits = rows * architecture.vocab * (per_logit + number)
     sampler = hidden + logits if per_logit else 0
     peak = max(forward, sampler) + _latent_workspace(row, architecture, step)
     if architecture.vision_params:
-        patches = architecture.image_patches or USUAL_PATCHES
+        largest = architecture.image_patches or USUAL_PATCHES
+        patches = min(largest, PATCHES_PER_TOKEN * step.context)
         peak += row.tower_mib * MIB + patches * row.patch_kib * KIB
     return round(peak)
 
@@ -239,9 +246,9 @@ def default_fraction(row: EngineFacts, device: Device, batch: Batch, gpus: int) 
 
 
 def _of_total(usable: int, fraction: float, parts: Parts) -> Budget:
-    """A share of all memory; graphs may come on top of it."""
+    """A share of all memory; graphs, and what kernels take late, may come on top of it."""
     limit = int(usable * fraction)
-    outside = 0 if parts.graphs_in_budget else parts.graphs
+    outside = parts.late + (0 if parts.graphs_in_budget else parts.graphs)
     return Budget(limit, usable - limit - parts.context - outside, outside)
 
 

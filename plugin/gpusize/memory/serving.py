@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpusize.memory.kv_cache import KvCache
     from gpusize.placement import Layout
     from gpusize.workload import Inference
-    from gpusize_catalog.facts import EngineFacts
+    from gpusize_catalog.facts import EngineFacts, KernelSupport
     from gpusize_catalog.store import Catalog
 
 ALL = "all"
@@ -81,7 +81,7 @@ class Serving:
         self._floors: dict[Layout, int] = {}
         self._caches: dict[tuple[int, ...], KvCache] = {}
         self._ranks: dict[tuple[object, ...], Rank] = {}
-        self._kernels: dict[tuple[int, int] | None, str | None] = {None: kernels.NATIVE}
+        self._kernels: dict[tuple[int, int], KernelSupport | None] = {}
         self._activations: dict[Step, int] = {}
         self._batches: dict[Device, Batch] = {}
         self._echoes: dict[tuple[Batch, float | None], tuple[Assumption, ...]] = {}
@@ -91,7 +91,7 @@ class Serving:
         known = self.setup
         if known is None:
             return unknown(tuple(self.problems))
-        if self._kernel(known, device.capability) is None:
+        if device.capability and self._kernel(known, device.capability) is None:
             return unknown((_kernel_question(known, device.capability),))
         layout = self._ranked(known, layout)
         if layout.pp > self.architecture.layers:
@@ -131,13 +131,18 @@ class Serving:
             return layout
         return layout._replace(tp=1, pp=layout.tp * layout.pp)
 
-    def _kernel(self, known: setup.Setup, capability: tuple[int, int] | None) -> str | None:
-        """How the engine runs the format; a GPU without a capability is not asked about."""
+    def _kernel(self, known: setup.Setup, capability: tuple[int, int]) -> KernelSupport | None:
+        """How the engine runs the format on a compute capability."""
         if capability not in self._kernels:
-            self._kernels[capability] = kernels.support(
+            self._kernels[capability] = kernels.find(
                 self.catalog, known.form.id, known.engine.engine, known.version, capability
             )
         return self._kernels[capability]
+
+    def _late(self, known: setup.Setup, capability: tuple[int, int] | None) -> int:
+        """Bytes that the format's kernels take after the engine measured."""
+        row = self._kernel(known, capability) if capability else None
+        return round((row.late_mib or 0) * MIB) if row else 0
 
     def _batch(self, known: setup.Setup, device: Device) -> Batch:
         """Tokens and sequences of one step, declared or the engine's default for the GPU."""
@@ -253,7 +258,8 @@ class Serving:
         sorts = capability is not None and capability < runtime.SORT_FREE_SAMPLING
         ranks = max(layout.tp, layout.ep)
         communication = runtime.communication_bytes(known.engine, ranks, device)
-        key = (layout.tp, split, batch, sorts, communication)
+        late = self._late(known, capability)
+        key = (layout.tp, split, batch, sorts, communication, late)
         found = self._ranks.get(key)
         if found is None:
             step = Step(
@@ -263,14 +269,20 @@ class Serving:
                 self.workload.context_length,
                 sorts,
             )
-            found = self._ranks[key] = self._needs(known, step, batch, split, communication)
+            found = self._ranks[key] = self._needs(known, step, batch, split, (communication, late))
         return found
 
     def _needs(
-        self, known: setup.Setup, step: Step, batch: Batch, split: Split, communication: int
+        self,
+        known: setup.Setup,
+        step: Step,
+        batch: Batch,
+        split: Split,
+        outside: tuple[int, int],
     ) -> Rank:
+        """The same for a rank whose `outside` are buffers of NCCL and what kernels take late."""
         engine = known.engine
-        parts = self._parts(engine, step, batch, split, communication)
+        parts = self._parts(engine, step, batch, split, outside)
         cache = self._cache(known, step.tp, batch.tokens, split.stage.layers)
         reserved = self._reserved(engine, batch)
         kept = cache.bytes_for(self.workload.context_length, reserved)
@@ -293,7 +305,12 @@ class Serving:
         return 1
 
     def _parts(
-        self, engine: EngineFacts, step: Step, batch: Batch, split: Split, communication: int
+        self,
+        engine: EngineFacts,
+        step: Step,
+        batch: Batch,
+        split: Split,
+        outside: tuple[int, int],
     ) -> Parts:
         """Everything but the cache; only the last stage samples."""
         eager = self.workload.engine.eager
@@ -302,9 +319,10 @@ class Serving:
             self._activation(engine, step),
             runtime.graph_bytes(engine, split.stage.layers, batch.sequences, eager),
             round(engine.runtime_mib * MIB),
-            communication,
+            outside[0],
             round(engine.context_mib * MIB),
             engine.graphs_in_budget,
+            outside[1],
         )
 
     def _activation(self, engine: EngineFacts, step: Step) -> int:

@@ -168,3 +168,27 @@ def test_an_empty_pool_holds_nothing(catalog, engine):
     assert cache.sequences_in(0, 16) == cache.sequences_in(-GIB, 16) == 0
     assert cache.longest(131072 * 16 - 1, 1000) == 0
     assert cache.longest(131072 * 32, 1000) == 32
+
+
+def test_builds_before_window_caches_keep_windows_at_full_length(catalog, engine):
+    architecture = architecture_of("google/gemma-3-27b-it", catalog)
+    for name, version in (("llama.cpp", "b5000"), ("llama.cpp", "b5429"), ("ik_llama.cpp", None)):
+        cache = kv_cache.build(architecture, engine(name, version), 1, 16, 512)
+        assert cache.bytes_for(32768) == 15872 * MIB
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "logged_mib"),
+    [("llama.cpp", "b6000", 2074), ("llama.cpp", "b7830", 1098), ("ik_llama.cpp", None, 1098)],
+)
+def test_latents_are_cached_once_or_twice(catalog, engine, name, version, logged_mib):
+    architecture = architecture_of("deepseek-ai/DeepSeek-V3", catalog)
+    cache = kv_cache.build(architecture, engine(name, version), 1, 16, 512)
+    assert cache.bytes_for(16384) / MIB == pytest.approx(logged_mib, abs=0.5)
+
+
+def test_window_layers_may_have_more_key_heads_than_full_ones(catalog):
+    window, full = sorted(
+        architecture_of("XiaomiMiMo/MiMo-V2-Flash", catalog).attention, key=lambda g: g.kind
+    )[::-1]
+    assert (window.kind, window.kv_heads, full.kind, full.kv_heads) == ("sliding", 8, "full", 4)

@@ -186,3 +186,38 @@ def test_graphs_outside_the_budget_lessen_what_is_left_beside_it():
     within = runtime.BUDGETS["total"](100, 0.9, parts(graphs=8, context=4, graphs_in_budget=True))
     assert beside.slack == -2
     assert within.slack == 6
+
+
+def test_tgi_before_3_warms_up_with_the_logits_of_every_token(catalog, engine):
+    architecture = architecture_of("meta-llama/Llama-3.1-8B", catalog)
+    step = Step(1, Batch(100_000, 128), 2, 100_000, False)
+    old = runtime.activation_bytes(engine("tgi", "2.2.0"), architecture, step)
+    new = runtime.activation_bytes(engine("tgi", "3.0.0"), architecture, step)
+    logits = 25.6e9
+    assert old > 2 * logits
+    assert new < logits
+
+
+def test_an_image_is_no_longer_than_the_context(catalog, engine):
+    architecture = architecture_of("Qwen/Qwen2-VL-2B-Instruct", catalog)
+    row = engine("vllm", "0.10.2")
+    text = architecture._replace(vision_params=None)
+    added = [
+        runtime.activation_bytes(row, architecture, Step(1, Batch(2048, 256), 2, tokens, False))
+        - runtime.activation_bytes(row, text, Step(1, Batch(2048, 256), 2, tokens, False))
+        for tokens in (4096, 8192, 16384, 32768)
+    ]
+    assert added[0] < added[1] < added[2] == added[3]
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "fraction", "verdict"),
+    [("p5.4xlarge", 0.95, "tight"), ("p5.4xlarge", 0.9, "fits"), ("g6e.xlarge", 0.9, "fits")],
+)
+def test_what_kernels_take_late_must_have_room_beside_the_budget(
+    sized, instance_type, fraction, verdict
+):
+    engine = {"name": "vllm", "version": "0.19.0", "memoryFraction": fraction}
+    found = sized("openai/gpt-oss-20b", instance_type, engine=engine)
+    assert found.verdict.value == verdict
+    assert any("outside its budget" in reason for reason in found.reasons) is (verdict == "tight")
