@@ -39,7 +39,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ResolveSettings", "resolve", "unpinned"]
 
-PINS = ("instance_type", "market", "tp", "pp", "dp", "ep", "cp", "nodes_per_replica", "zone")
+PINS = (
+    "instance_type",
+    "market",
+    "capacity_block",
+    "tp",
+    "pp",
+    "dp",
+    "ep",
+    "cp",
+    "nodes_per_replica",
+    "zone",
+)
 """Fields that fix what gpusize would choose."""
 LONGEST_TYPE_NAME = 32
 """Characters of an unknown instance type that a reason repeats."""
@@ -226,14 +237,15 @@ class Sweep:
     @cached_property
     def _spread(self) -> list[tuple[int, int, InstanceType]]:
         """GPUs, nodes and type of what may be tried on several nodes, fewest first."""
-        search = self.search
+        search, demand = self.search, self.study.demand
+        hurries = demand.trains and demand.deadline_hours is not None
         found = []
         for instance in self.types:
             if not self.study.spans(instance):
                 continue
             fewest = search.nodes(instance)
             alone = search.trial(instance, fewest)
-            late = self._is_late(alone.key)
+            late = self._is_late(alone.key) or (hurries and alone.best is None)
             if not search.may_span(instance) or (not late and search.holds(alone)):
                 continue
             least = self._nodes_in_time(alone) if late else 0.0

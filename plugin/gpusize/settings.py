@@ -30,6 +30,16 @@ class ResolveSettings(NamedTuple):
     prints are shares of instances in a month, in five bands, and no rate follows from them."""
     restart_minutes: float = 15.0
     """Minutes from a launch to useful work, assumed: boot, image, weights or last checkpoint."""
+    long_spot_hours: float = 24.0
+    """Hours from which a training run is long for spot capacity of a type that is scarce."""
+    reserve_from_gpu_hours: float = 1536.0
+    """GPU-hours from which a pre-training needs capacity of its own: eight nodes of eight GPUs for
+    a day."""
+    steady_duty: float = 0.70
+    """A service busy for more of the week than this uses what a commitment pays for."""
+    forgotten_usd: float = 1000.0
+    """USD from which instances that are forgotten after a run are worth a word: about a weekend of
+    a node of eight A100."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
     min_host_gib: float = 12.0

@@ -19,6 +19,7 @@ from gpusize.constraints import (
     offering,
     parallelism,
     precision,
+    purchase,
     speed,
     training,
 )
@@ -35,6 +36,9 @@ DECLARATION: dict[str, Constraint] = {
     "checkpoint-precision-mismatch": precision.checkpoint_precision_mismatch,
     "recurrent-state-exceeds-vram": memory.recurrent_state_exceeds_vram,
     "always-on-for-bursty": billing.always_on_for_bursty,
+    "commitment-for-short-run": purchase.commitment_for_short_run,
+    "capacity-block-for-serving": purchase.capacity_block_for_serving,
+    "odcr-paid-while-idle": purchase.odcr_paid_while_idle,
 }
 """Judge what was declared: the cure is in the declaration, so no placement is rejected for them."""
 
@@ -53,6 +57,9 @@ MARKET: dict[str, Constraint] = {
     "spot-for-user-facing": billing.spot_for_user_facing,
     "spot-without-checkpoint": training.spot_without_checkpoint,
     "checkpoint-interval-too-long": training.checkpoint_interval_too_long,
+    "long-training-on-spot": purchase.long_training_on_spot,
+    "pretraining-without-reservation": purchase.pretraining_without_reservation,
+    "capacity-block-invalid-duration": purchase.capacity_block_invalid_duration,
     "on-demand-for-fault-tolerant-batch": billing.on_demand_for_fault_tolerant_batch,
 }
 """Judge how the work is bought. A pinned market is a declaration: no type is rejected for it, else
@@ -112,6 +119,10 @@ MONEY: dict[str, Constraint] = {
     "hourly-budget-exceeded": billing.hourly_budget_exceeded,
     "monthly-budget-exceeded": billing.monthly_budget_exceeded,
     "run-budget-exceeded": billing.run_budget_exceeded,
+    "deadline-not-met": purchase.deadline_not_met,
+    "capacity-block-shorter-than-run": purchase.capacity_block_shorter_than_run,
+    "steady-serving-on-demand": purchase.steady_serving_on_demand,
+    "no-auto-stop": purchase.no_auto_stop,
     "idle-gpus-on-node": parallelism.idle_gpus_on_node,
 }
 """Need the price, or the host of the GPUs."""
@@ -123,17 +134,24 @@ REMARKS = frozenset(
         "availability-unknown",
         "context-bound-concurrency",
         "kv-heads-replicated",
+        "no-auto-stop",
         "pipeline-bubbles",
         "prefill-compute-bound",
         "price-unknown",
+        "steady-serving-on-demand",
     }
 )
 """Only ever give advice: they speak against no choice, so a search need not ask them."""
 
 
-def of_offer(workload: Workload) -> dict[str, Constraint]:
-    """Return the constraints on type, region and market that may reject a choice."""
-    return {**OFFER, **MARKET} if workload.market is None else OFFER
+def of_buying(workload: Workload) -> tuple[dict[str, Constraint], ...]:
+    """Return the tables on market and price that may reject a choice, the cheap one first.
+
+    Those on an open market depend on the length of a run, so they are asked of what is sized.
+    """
+    from gpusize.resolving.markets import declared_market
+
+    return (MONEY,) if declared_market(workload) is not None else (MARKET, MONEY)
 
 
 __all__ = [
@@ -150,5 +168,5 @@ __all__ = [
     "Constraint",
     "Reason",
     "Weight",
-    "of_offer",
+    "of_buying",
 ]

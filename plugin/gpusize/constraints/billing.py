@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import survives_spot
+from gpusize.workload import Market
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def spot_for_user_facing(candidate: Candidate) -> Iterator[Reason]:
     """Users wait for capacity that AWS takes back within two minutes."""
     placement = candidate.placement
     if placement.market.value != "spot" or not candidate.demand.user_facing:
+        return
+    if candidate.study.till.purchase.on_demand_base:
         return
     yield Reason(
         "spot-for-user-facing",
@@ -36,7 +39,7 @@ def on_demand_for_fault_tolerant_batch(candidate: Candidate) -> Iterator[Reason]
         return
     if demand.is_service or placement.capacity_reservation is not None:
         return
-    if not survives_spot(demand, settings, candidate.instance.id):
+    if not survives_spot(demand, settings, candidate.instance.id) or _keeps_off_spot(candidate):
         return
     saving = candidate.study.spot_saving(placement, settings.max_spot_age_days)
     if saving is None or saving.share < settings.min_spot_discount:
@@ -55,6 +58,17 @@ def on_demand_for_fault_tolerant_batch(candidate: Candidate) -> Iterator[Reason]
             "priceDate": saving.date,
         },
     )
+
+
+def _keeps_off_spot(candidate: Candidate) -> bool:
+    """Whether capacity is bound on demand, or spot would be poor for a run of that length."""
+    from gpusize.constraints.purchase import deadline_not_met, long_training_on_spot
+
+    purchase = candidate.study.till.purchase
+    if purchase.reserves or purchase.plan is not None:
+        return True
+    spot = candidate.bought(Market.SPOT)
+    return any(any(rule(spot)) for rule in (long_training_on_spot, deadline_not_met))
 
 
 def always_on_for_bursty(candidate: Candidate) -> Iterator[Reason]:

@@ -48,6 +48,15 @@ def is_sold(days: int) -> bool:
     return days == valid_days(days) and days <= MOST_DAYS
 
 
+def nearest_days(days: int) -> int:
+    """The length that is sold and nearest, the longer of two."""
+    longer = valid_days(days)
+    if longer > MOST_DAYS:
+        return MOST_DAYS
+    shorter = longer - WEEK_DAYS if longer > DAYS else longer
+    return shorter if days - shorter < longer - days else longer
+
+
 def days_for(hours: float, early_end: float = EARLY_END_HOURS, setup: float = 0.0) -> int:
     """Days of the shortest block that work of so many hours ends in.
 

@@ -19,10 +19,8 @@ PLANS = (SAVINGS, RESERVED)
 YEARS = (1, 3)
 """Terms that AWS sells. Source: catalog, billing terms."""
 MOST_DISCOUNT = 0.72
-"""No commitment is this much cheaper than on-demand, whatever its rate: "up to 72%" is what AWS
-says of EC2 Instance Savings Plans and of reserved instances
-(https://aws.amazon.com/savingsplans/compute-pricing/, https://aws.amazon.com/ec2/pricing/
-reserved-instances/)."""
+"""No commitment is cheaper than on-demand by more, whatever its rate: "up to 72%" is what AWS says
+of EC2 Instance Savings Plans and of reserved instances (its price pages, from memory)."""
 _LISTED = {1: PriceType.RESERVED_1Y, 3: PriceType.RESERVED_3Y}
 
 

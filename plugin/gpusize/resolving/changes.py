@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PURCHASE = frozenset({"region", "zone", "budget"})
 """Fields that change neither memory nor time."""
-TARGETS = frozenset({"latency"})
+TARGETS = frozenset({"latency", "deadline_hours"})
 """Fields that change only what times are compared with."""
 
 

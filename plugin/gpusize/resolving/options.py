@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from gpusize.checkpointing import checkpoint_of
-from gpusize.interruptions import (
-    HOURS_PER_DAY,
-    MINUTES,
-    SECONDS,
-    best_interval,
-    expected_hours,
-    reclaims_per_day,
-)
+from gpusize.interruptions import MINUTES
 from gpusize.pricing.blocks import (
     DAY_HOURS,
     MOST_DAYS,
@@ -25,10 +17,10 @@ from gpusize.pricing.blocks import (
     early_end_hours,
 )
 from gpusize.pricing.commitments import PLANS, YEARS, commitment_rate
-from gpusize.pricing.options import Block, Gain, Interrupted, Option, Span
+from gpusize.pricing.options import Block, Gain, Option
 from gpusize.pricing.purchase import NOTHING, Purchase
+from gpusize.resolving.interrupted import interruptions_of
 from gpusize.workload import Market
-from gpusize_catalog.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
     from gpusize.pricing import Cost
@@ -101,72 +93,6 @@ def _spot(candidate: Candidate) -> Option | None:
 
 def _waiting(candidate: Candidate) -> tuple[str, ...]:
     return () if candidate.demand.is_service else ("how long a run waits for new capacity",)
-
-
-def interruptions_of(candidate: Candidate) -> Interrupted:
-    """What interruptions of spot capacity make of the work on this placement.
-
-    A replica stops when one of its nodes does. Training loses what it has done since its last
-    checkpoint, other work only the restart.
-    """
-    demand, settings = candidate.demand, candidate.settings
-    likely = reclaims_per_day(settings, candidate.instance.id)
-    is_assumed = settings.prices.interruptions_per_day(candidate.instance.id) is None
-    spread = settings.spot_reclaims_spread if is_assumed else 1.0
-    per_day = Span(likely / spread, likely, likely * spread)
-    best = _best_minutes(candidate, likely)
-    taken = (demand.checkpoint_minutes or best) if demand.trains else None
-    hours = candidate.run_hours
-    if demand.is_service:
-        days = HOURS_PER_MONTH * demand.hours_up / HOURS_PER_DAY
-        machines = candidate.placement.nodes * demand.replicas
-        expected = Span(*(rate * days * machines for rate in per_day))
-        return Interrupted(per_day, is_assumed, expected, None, None, None)
-    if hours is None:
-        return Interrupted(per_day, is_assumed, None, None, best, taken)
-    billed = Span(*(hours_on_spot(candidate, hours, rate, taken) for rate in per_day))
-    nodes = candidate.placement.nodes
-    expected = Span(
-        *(
-            hours_billed / HOURS_PER_DAY * rate * nodes
-            for hours_billed, rate in zip(billed, per_day, strict=True)
-        )
-    )
-    return Interrupted(per_day, is_assumed, expected, billed, best, taken)
-
-
-def hours_on_spot(
-    candidate: Candidate, hours: float, per_day: float, minutes: float | None
-) -> float:
-    """Hours that a run takes on spot capacity, at a rate and an interval of checkpoints."""
-    rate = per_day * candidate.placement.nodes
-    between = HOURS_PER_DAY / rate if rate else inf
-    interval: float | None = 0.0
-    if candidate.demand.trains:
-        interval = None if minutes is None else minutes / MINUTES
-    write = _write_seconds(candidate) or 0.0
-    return expected_hours(
-        hours,
-        between,
-        restart=candidate.settings.restart_minutes / MINUTES,
-        interval=interval,
-        write=write / SECONDS,
-    )
-
-
-def _write_seconds(candidate: Candidate) -> float | None:
-    """Seconds to write one checkpoint; None where there is none, or its time is not known."""
-    checkpoint = checkpoint_of(candidate)
-    return checkpoint.seconds if checkpoint else None
-
-
-def _best_minutes(candidate: Candidate, per_day: float) -> float | None:
-    """Minutes between checkpoints that lose least."""
-    write = _write_seconds(candidate)
-    rate = per_day * candidate.placement.nodes
-    if not write or not rate:
-        return None
-    return max(1.0, best_interval(write, HOURS_PER_DAY / rate))
 
 
 def _block(candidate: Candidate) -> Option | None:

@@ -9,8 +9,10 @@ from gpusize.interruptions import survives_spot
 from gpusize.loading import loading_of
 from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
+from gpusize.resolving.markets import declared_market
 from gpusize.resolving.zones import standard_zones
 from gpusize.wording import price
+from gpusize.workload import Kind, Market
 from gpusize_catalog.units import gib, usd
 
 if TYPE_CHECKING:
@@ -182,19 +184,29 @@ def _choice(candidate: Candidate, ranked: Sequence[Trial]) -> str:
 def _market(candidate: Candidate) -> str:
     placement, demand, study = candidate.placement, candidate.demand, candidate.study
     market = placement.market.value
-    if candidate.workload.market is not None:
+    if declared_market(candidate.workload) is not None:
         return f"market {market} is pinned"
     if market == "spot":
         saving = study.spot_saving(placement, candidate.settings.spot_evidence_days)
         less = f", {saving.share:.0%} below on-demand (price of {saving.date})" if saving else ""
         return f"spot: the work may be interrupted{less}"
     if market == "capacity-block":
+        if demand.kind is Kind.PRE_TRAINING:
+            return "capacity block: a pre-training of this size needs capacity of its own"
         return "capacity block: not sold on demand, and a reservation is named"
     survives = survives_spot(demand, candidate.settings, candidate.instance.id)
     if demand.trains and demand.interruptible and not survives:
         return "on-demand: spot interruptions would cost too much without frequent checkpoints"
     if not demand.interruptible:
         return "on-demand: " + ("users wait for it" if demand.user_facing else "not interruptible")
+    if demand.trains or demand.deadline_hours is not None:
+        from gpusize.constraints.purchase import deadline_not_met, long_training_on_spot
+
+        spot = candidate.bought(Market.SPOT)
+        if any(deadline_not_met(spot)):
+            return "on-demand: interruptions of spot capacity would miss the deadline"
+        if any(long_training_on_spot(spot)):
+            return "on-demand: a long run on spot capacity of a type that is scarce"
     doubt = study.spot_doubt(placement, candidate.settings.spot_evidence_days)
     return f"on-demand: {doubt}" if doubt else "on-demand: spot is hardly cheaper there"
 

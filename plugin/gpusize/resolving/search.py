@@ -15,20 +15,20 @@ from gpusize.constraints import (
     OFFER,
     REMARKS,
     SILICON,
-    of_offer,
+    of_buying,
 )
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
-from gpusize.interruptions import survives_spot
 from gpusize.memory.result import Verdict
 from gpusize.placement import Layout, Pins, Placement, layouts
 from gpusize.resolving.candidate import Candidate, Study, gpu_of
+from gpusize.resolving.markets import markets_of
 from gpusize.training_layouts import NODES, PLAIN, WAYS, Way, training_layouts
-from gpusize.workload import Market
 from gpusize_catalog.facts import Interconnect
 
 if TYPE_CHECKING:
     from gpusize.constraints import Constraint
+    from gpusize.workload import Market
     from gpusize_catalog.facts import Gpu, InstanceType
 
 SMALL_SHARE = 0.15
@@ -80,7 +80,7 @@ def asked(*tables: Mapping[str, Constraint]) -> tuple[Constraint, ...]:
     )
 
 
-_DEVICE, _LAYOUT, _MONEY = asked(DEVICE), asked(LAYOUT), asked(MONEY)
+_DEVICE, _LAYOUT = asked(DEVICE), asked(LAYOUT)
 _ALL = asked(OFFER, MARKET, SILICON, MONEY)
 _BESIDE_DEVICE = asked(OFFER, MARKET, LAYOUT, MONEY)
 
@@ -106,11 +106,12 @@ class Search:
         """Read the pins of the workload."""
         self.study = study
         workload = study.workload
-        self.offer = asked(of_offer(workload))
+        self.offer = asked(OFFER)
+        self.last = asked(*of_buying(workload))
         cp = getattr(workload, "cp", None)
         self.pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep, cp)
         self._judged = study.judged
-        self._sold: dict[str, bool] = {}
+        self._sold: dict[str, tuple[Market, ...]] = {}
         self._gpus: dict[str, Gpu] = {}
         self._probes: dict[tuple[str, int], Candidate | None] = {}
         self._trials: dict[tuple[str, int], Trial] = {}
@@ -185,7 +186,7 @@ class Search:
             nodes,
             layouts[0],
             workload.region,
-            choose_market(study, instance),
+            markets_of(study, instance)[0],
             workload.zone,
             workload.capacity_reservation,
         )
@@ -245,20 +246,28 @@ class Search:
         probe = self._probe(instance, nodes)
         if probe is None or self._judged.ways.get(probe.hardware) == ():
             return Trial(instance, nodes, None, None)
-        if self._is_sold(probe) and self._is_affordable(probe):
-            for layout in self._ways(probe):
-                best = probe.at(layout)
-                if first_block(best, _MONEY) is None:
+        buyable = [one for one in self._bought(probe) if self._is_affordable(one)]
+        for layout in self._ways(probe) if buyable else ():
+            for one in buyable:
+                best = one.at(layout)
+                if first_block(best, self.last) is None:
                     return Trial(instance, nodes, best, rank_of(best))
         return Trial(instance, nodes, None, None)
 
-    def _is_sold(self, candidate: Candidate) -> bool:
-        """Whether the type is to be had at all: no number of nodes changes that."""
-        name = candidate.instance.id
+    def _bought(self, probe: Candidate) -> list[Candidate]:
+        """The probe in each market that the type is to be had in: no number of nodes changes that.
+
+        Whether the work suits a market is judged last, for it depends on how long it takes.
+        """
+        name = probe.instance.id
         found = self._sold.get(name)
         if found is None:
-            found = self._sold[name] = first_block(candidate, self.offer) is None
-        return found
+            found = self._sold[name] = tuple(
+                market
+                for market in markets_of(self.study, probe.instance)
+                if first_block(probe.bought(market), self.offer) is None
+            )
+        return [probe.bought(market) for market in found]
 
     def _ways(self, probe: Candidate) -> tuple[Layout, ...]:
         """The layouts that nothing speaks against on such hardware, best first.
@@ -314,7 +323,7 @@ class Search:
         return (
             first_block(candidate, self.offer) is None
             and self._works(candidate)
-            and first_block(candidate, _MONEY) is None
+            and first_block(candidate, self.last) is None
         )
 
     def holds(self, trial: Trial) -> bool:
@@ -342,7 +351,7 @@ class Search:
     def may_span(self, instance: InstanceType) -> bool:
         """Whether more nodes can be any help: the type is to be had, and its GPU does the work."""
         probe = self._probe(instance, self.nodes(instance))
-        return probe is None or (self._is_sold(probe) and self._runs_on(probe))
+        return probe is None or (bool(self._bought(probe)) and self._runs_on(probe))
 
     def _is_affordable(self, candidate: Candidate) -> bool:
         """Whether the instances alone are within the hourly budget: no layout changes that."""
@@ -352,37 +361,6 @@ class Search:
         price = self.study.quote(candidate.placement).usd_per_hour
         machines = candidate.placement.nodes * self.study.demand.replicas
         return price is not None and price * machines <= limit
-
-
-def choose_market(study: Study, instance: InstanceType) -> Market:
-    """How the work buys this type: as pinned; spot for what may be interrupted, if it is cheaper.
-
-    A capacity block stands in where AWS sells the type no other way and a reservation is named.
-    """
-    workload = study.workload
-    if workload.market is not None:
-        return workload.market
-    demand, settings = study.demand, study.settings
-    survives = demand.interruptible and survives_spot(demand, settings, instance.id)
-    if survives and worth_spot(study, instance):
-        return Market.SPOT
-    reserved = workload.capacity_reservation is not None
-    if reserved and instance.on_demand_statement and "capacity-block" in instance.usage_classes:
-        return Market.CAPACITY_BLOCK
-    return Market.ON_DEMAND
-
-
-def worth_spot(study: Study, instance: InstanceType) -> bool:
-    """Whether the newest spot price is far enough below on-demand to be worth interruptions."""
-    workload, settings = study.workload, study.settings
-    probe = _probe(instance, workload.region, workload.zone)
-    saving = study.spot_saving(probe, settings.spot_evidence_days)
-    return saving is not None and saving.share >= settings.min_spot_discount
-
-
-def _probe(instance: InstanceType, region: str, zone: str | None) -> Placement:
-    no_gpu: Gpu = None  # type: ignore[assignment]  # prices do not look at it
-    return Placement(instance, no_gpu, 1, Layout(), region, Market.SPOT, zone)
 
 
 def rank_of(candidate: Candidate) -> Key:

@@ -42,6 +42,7 @@ CONTEXT_STEP = 1024
 CONTEXT_TRIES = 6
 BATCH_TRIES = 12
 REGION_TRIES = 12
+DEADLINE_TRIES = 8
 MORE_NODES = 8
 MORE_TRAINING_NODES = 64
 MS = 1e3
@@ -190,6 +191,19 @@ def _latency(study: Study, tried: list[Candidate]) -> Iterator[str]:
             yield f"timePerOutputTokenMs {reachable}: {plan_in_words(plan)}"
 
 
+def _deadline(study: Study, tried: list[Candidate]) -> Iterator[str]:
+    """The least deadline that some placement of the memory's size meets."""
+    if study.demand.deadline_hours is None:
+        return
+    holding = (candidate for candidate in tried if candidate.fit.verdict is Verdict.FITS)
+    lengths = (candidate.run_hours for candidate in holding)
+    for hours in sorted({ceil(length) for length in lengths if length})[:DEADLINE_TRIES]:
+        plan = plan_with(study, deadline_hours=float(hours))
+        if plan:
+            yield f"deadlineHours {hours}: {plan_in_words(plan)}"
+            return
+
+
 def _regions(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG001
     """The first region that has a plan: the same continent first, then by name."""
     here = study.workload.region
@@ -221,7 +235,7 @@ def _nodes(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: ARG0
 
 
 Change = Callable[["Study", "list[Candidate]"], Iterator[str]]
-LIMITS: tuple[Change, ...] = (_budget, _latency)
+LIMITS: tuple[Change, ...] = (_budget, _latency, _deadline)
 """Limits that somebody set: where one of them is what stands in the way, memory does not."""
 CHANGES: tuple[Change, ...] = (
     _pipeline,

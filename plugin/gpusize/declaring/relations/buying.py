@@ -136,7 +136,19 @@ def _is_hour(text: str) -> bool:
     )
 
 
+def deadline_after_run(given: Given) -> Iterator[Problem]:
+    """A run of a declared length does not end before it is over."""
+    hours, deadline = given.number("runHours"), given.number("deadlineHours")
+    if hours is not None and deadline is not None and deadline < hours:
+        yield Problem(
+            "deadlineHours",
+            f"is before the run ends ({deadline:g} < {hours:g})",
+            f"give at least {hours:g}, or fewer runHours",
+        )
+
+
 BUYING: tuple[Relation, ...] = (
+    deadline_after_run,
     replicas_in_order,
     steady_means_always,
     reservation_has_market,
