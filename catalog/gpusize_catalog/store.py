@@ -167,6 +167,18 @@ class Catalog:
             key: tuple(sorted(prices, key=_date_of, reverse=True)) for key, prices in found.items()
         }
 
+    def newest_price(self) -> str:
+        """Return the date of the newest price of all regions, '' where there is none."""
+        # Dates are read off the lines: no other question needs the rows of all regions.
+        at = t.PRICES.columns.index("date")
+        lines = (line for group in self._lines(t.PRICES).values() for line in group)
+        return max((line.split(",", at + 1)[at] for line in lines), default="")
+
+    def newest_price_change(self, day: str) -> PriceChange | None:
+        """Return the last change of a list price up to a day."""
+        changes = (row for row in self._every(t.PRICE_CHANGES) if row.date <= day)
+        return max(changes, key=lambda row: (row.date, row.instance_type), default=None)
+
     def price_changes(self, instance_type: str) -> tuple[PriceChange, ...]:
         """Return the changes of the us-east-1 on-demand list price, oldest first."""
         return self._group(t.PRICE_CHANGES, instance_type)

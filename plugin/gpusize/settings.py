@@ -40,6 +40,12 @@ class ResolveSettings(NamedTuple):
     forgotten_usd: float = 1000.0
     """USD from which instances that are forgotten after a run are worth a word: about a weekend of
     a node of eight A100."""
+    min_price_advantage: float = 0.05
+    """Below this share of its price a dearer type is not blamed: prices move by as much."""
+    oversized_memory: float = 4.0
+    """Times the memory that work needs, from which a GPU is too large for it."""
+    max_price_age_days: int = 90
+    """A catalog whose newest price is older than this is told to be stale."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
     min_host_gib: float = 12.0

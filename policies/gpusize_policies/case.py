@@ -124,6 +124,18 @@ class Case:
         """The best plan without pins."""
         return self.unpinned.plan if self.unpinned else None
 
+    @property
+    def is_own_choice(self) -> bool:
+        """Whether gpusize chose the type that is judged: none is pinned, or a component or the lock
+        pinned what was decided."""
+        if self.workload is None or self.workload.instance_type is not None:
+            return False
+        decided = self.decided
+        if decided is None or "instance_type" not in decided.pins or decided.gpusize_version:
+            return True
+        locked: Mapping[str, object] = getattr(self.lock, "pins", {})
+        return locked.get("instance_type") == decided.pins["instance_type"]
+
     @cached_property
     def is_blamed(self) -> bool:
         """Whether a rule of its own says why the pinned placement is no plan."""

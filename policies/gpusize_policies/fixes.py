@@ -46,7 +46,7 @@ def remark(reason: Reason, plan: Plan | None, case: Case) -> Remark:
     numbers["alternativeInstanceType"] = plan.instance_type
     if plan.cost.hourly is not None:
         numbers["alternativeUsdPerHour"] = round(plan.cost.hourly, 4)
-    fix = "" if reason.fix == f"instanceType {plan.instance_type}" else reason.fix
+    fix = "" if reason.fix == f"instanceType: {plan.instance_type}" else reason.fix
     return Remark(reason.text, (plan_in_words(plan), fix), numbers)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpusize_policies.settings import Settings
 
 CANNOT_EVALUATE = "GPU900"
+ONCE = frozenset(item.code for item in RULES if item.once)
 
 
 def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
@@ -38,6 +39,16 @@ def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
             doubts.update((name, None) for names in unsaid for name in names)
     findings.extend(_told(case, settings, broken, tuple(doubts)))
     return tuple(findings)
+
+
+def told_once(findings: Iterable[Finding], where: str, told: dict[str, str]) -> tuple[Finding, ...]:
+    """Leave out what was told elsewhere in this run and holds everywhere.
+
+    `where` is the place of the findings, `told` remembers where each such rule spoke first.
+    """
+    return tuple(
+        one for one in findings if one.code not in ONCE or told.setdefault(one.code, where) == where
+    )
 
 
 def is_askable(case: Case, needs: Needs) -> bool:

@@ -44,6 +44,8 @@ class Rule(NamedTuple):
     waivable: Waivable
     parameters: tuple[str, ...]
     judge: Judge
+    once: bool = False
+    """Whether it is told once in a run: what it says holds for every case."""
 
     @property
     def summary(self) -> str:
@@ -79,11 +81,12 @@ def rule(
     needs: Needs = Needs.CANDIDATE,
     waivable: Waivable = Waivable.YES,
     parameters: tuple[str, ...] = (),
+    once: bool = False,
 ) -> Callable[[Judge], Rule]:
     """Turn a function of a case into a rule; `parameters` name the settings it reads."""
 
     def wrap(judge: Judge) -> Rule:
-        return Rule(code, name, severity, since, needs, waivable, parameters, judge)
+        return Rule(code, name, severity, since, needs, waivable, parameters, judge, once)
 
     return wrap
 

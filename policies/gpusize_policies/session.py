@@ -23,7 +23,7 @@ from gpusize_policies.case import Case, Decided
 from gpusize_policies.declared import Declared, plain, read_component
 from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
-from gpusize_policies.judge import evaluate
+from gpusize_policies.judge import evaluate, told_once
 from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
 from gpusize_policies.message import LONGEST_NAME
 from gpusize_policies.reading import DEFERRED, EXTRACTORS, Role, Selection, is_region, select
@@ -77,6 +77,8 @@ class Session:
         """What was said on a resource before the whole stack was known, by URN."""
         self._read: dict[str, Declared] = {}
         self._answers: dict[object, tuple[Finding, ...]] = {}
+        self._once: dict[str, str] = {}
+        """Resource that a rule spoke on whose finding holds for the whole run, by code."""
 
     @cached_property
     def context(self) -> Context:
@@ -299,7 +301,8 @@ class Session:
                 base_dir=self._folder_of(declared),
             )
             self._answers[question] = evaluate(case, self.run.settings)
-        return tuple(one._replace(subject=subject) for one in self._answers[question])
+        answer = told_once(self._answers[question], seen.urn, self._once)
+        return tuple(one._replace(subject=subject) for one in answer)
 
 
 def _twins(name: str) -> Problem:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints import (
     billing,
+    choice,
     host,
     interconnect,
     memory,
@@ -103,6 +104,7 @@ LAYOUT: dict[str, Constraint] = {
     "tp-over-pcie": interconnect.tp_over_pcie,
     "kv-heads-replicated": parallelism.kv_heads_replicated,
     "pipeline-bubbles": parallelism.pipeline_bubbles,
+    "several-nodes-undeclared": parallelism.several_nodes_undeclared,
     "nvlink-required": training.nvlink_required,
     "bandwidth-bound-decode": speed.bandwidth_bound_decode,
     "slower-than-reading": speed.slower_than_reading,
@@ -124,6 +126,9 @@ MONEY: dict[str, Constraint] = {
     "steady-serving-on-demand": purchase.steady_serving_on_demand,
     "no-auto-stop": purchase.no_auto_stop,
     "idle-gpus-on-node": parallelism.idle_gpus_on_node,
+    "price-dominated-choice": choice.price_dominated_choice,
+    "oversized-gpu-for-work": choice.oversized_gpu_for_work,
+    "fractional-gpu-for-latency": choice.fractional_gpu_for_latency,
 }
 """Need the price, or the host of the GPUs."""
 
@@ -133,15 +138,24 @@ REMARKS = frozenset(
     {
         "availability-unknown",
         "context-bound-concurrency",
+        "fractional-gpu-for-latency",
         "kv-heads-replicated",
         "no-auto-stop",
+        "oversized-gpu-for-work",
         "pipeline-bubbles",
         "prefill-compute-bound",
         "price-unknown",
+        "several-nodes-undeclared",
         "steady-serving-on-demand",
     }
 )
 """Only ever give advice: they speak against no choice, so a search need not ask them."""
+
+COMPARISONS = frozenset(
+    {"price-dominated-choice", "oversized-gpu-for-work", "fractional-gpu-for-latency"}
+)
+"""Compare a placement with all others: each is a search of its own, and says nothing of whether a
+placement works."""
 
 
 def of_buying(workload: Workload) -> tuple[dict[str, Constraint], ...]:
@@ -155,6 +169,7 @@ def of_buying(workload: Workload) -> tuple[dict[str, Constraint], ...]:
 
 
 __all__ = [
+    "COMPARISONS",
     "CONSTRAINTS",
     "DECLARATION",
     "DEVICE",

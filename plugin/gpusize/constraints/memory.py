@@ -148,9 +148,14 @@ def concurrency_exceeds_kv(candidate: Candidate) -> Iterator[Reason]:
         Weight.WARN,
         f"the KV cache of {candidate} holds {held} sequences of {demand.tokens_high} tokens,"
         f" concurrency is {demand.concurrency}",
-        f"concurrency {held}" if held else "",
+        _shared(demand.concurrency * demand.replicas, held) if held else "",
         {"sequences": held, "concurrency": demand.concurrency, "tokens": demand.tokens_high},
     )
+
+
+def _shared(sequences: int, held: int) -> str:
+    """As many replicas as hold all sequences, each with what its cache holds."""
+    return f"concurrency: {held} with replicas: {{min: {-(-sequences // held)}}}"
 
 
 def context_bound_concurrency(candidate: Candidate) -> Iterator[Reason]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.memory.result import Verdict
-from gpusize.placement import Layout
 from gpusize.workload import Training
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
@@ -113,7 +112,7 @@ def _split_by_heads(candidate: Candidate, split: int) -> Candidate | None:
     dp = layout.tp // tp * layout.dp
     experts = study.shape.experts
     ep = tp * dp if experts and experts % (tp * dp) == 0 else layout.ep
-    other = candidate.at(Layout(tp, layout.pp, dp, ep))
+    other = candidate.at(layout._replace(tp=tp, dp=dp, ep=ep))
     fine = study.shape.splits(tp) and dp <= candidate.demand.concurrency
     return other if fine and other.fit.verdict in (Verdict.FITS, Verdict.TIGHT) else None
 
@@ -172,6 +171,22 @@ def tp_across_nodes(candidate: Candidate) -> Iterator[Reason]:
     )
 
 
+def several_nodes_undeclared(candidate: Candidate) -> Iterator[Reason]:
+    """More than one instance of a pinned type, each paid for."""
+    placement = candidate.placement
+    if placement.nodes == 1 or candidate.workload.instance_type is None:
+        return
+    hourly = candidate.cost.hourly
+    money = "" if hourly is None else f", {usd(hourly)}/h together"
+    yield Reason(
+        "several-nodes-undeclared",
+        Weight.ADVICE,
+        f"one replica takes {candidate} at {placement.layout}{money}",
+        f"nodesPerReplica: {placement.nodes} where that is meant",
+        {"nodes": placement.nodes, **({} if hourly is None else {"usdPerHour": round(hourly, 4)})},
+    )
+
+
 def layout_exceeds_node(candidate: Candidate) -> Iterator[Reason]:
     """The layout asks for more GPUs than there are."""
     placement = candidate.placement
@@ -218,17 +233,22 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
         Weight.WARN,
         f"{used} of the {placement.gpus} GPUs of {candidate} can do the work, {idle} are idle"
         f"{wasted}",
-        f"instanceType {better}" if better else _filled(candidate),
+        f"instanceType: {better}" if better else _filled(candidate),
         numbers,
     )
 
 
 def _filled(candidate: Candidate) -> str:
-    """A number of copies that leaves no GPU idle, where there is one."""
+    """Sizes that leave no GPU idle: as many copies as there is room for, else other ranks."""
     placement = candidate.placement
-    layout = placement.layout
-    ranks = layout.tp * layout.pp * layout.cp
-    copies = placement.gpus // ranks
-    if placement.gpus % ranks or copies > candidate.demand.concurrency:
-        return "a smaller node, or a layout that fills this one"
-    return f"dp={copies}"
+    layout, gpus = placement.layout, placement.gpus
+    others = layout.pp * layout.cp
+    splits = candidate.study.shape.splits
+    fitting = [size for size in range(gpus, 0, -1) if gpus % (size * others) == 0 and splits(size)]
+    if not fitting:
+        return f"pp of {', '.join(str(size) for size in range(1, gpus + 1) if gpus % size == 0)}"
+    tp = layout.tp if layout.tp in fitting else fitting[0]
+    copies = gpus // (tp * others)
+    sizes = f"dp: {copies}" if tp == layout.tp else f"tp: {tp}, dp: {copies}"
+    short = copies > candidate.demand.concurrency
+    return f"{sizes}, with concurrency: {copies} or more" if short else sizes

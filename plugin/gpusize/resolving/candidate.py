@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.result import Fit
     from gpusize.pricing.purchase import Purchase
+    from gpusize.resolving.search import Key
     from gpusize.resolving.smaller import Smaller
     from gpusize.speed import Speed
     from gpusize.workload import Market, Workload
@@ -281,6 +282,13 @@ class Study:
             how_old = "without a date" if age is None else f"{age} days old"
             return f"the spot price of {name} is {how_old}, the limit is {max_age}"
         return self.till.quote(name, "on-demand", placement.zone).why_unknown
+
+    @cached_property
+    def others(self) -> tuple[tuple[Key, Candidate], ...]:
+        """Every type that works, as it would be chosen, whatever type is pinned."""
+        from gpusize.resolving.cheaper import others
+
+        return others(self)
 
     def smaller(self, candidate: Candidate) -> Smaller | None:
         """A smaller node that does the same work."""

@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.constraints import (
+    COMPARISONS,
     CONSTRAINTS,
     DEVICE,
     LAYOUT,
@@ -41,8 +42,8 @@ NVLINK = "NVLink"
 """Name of the link that is made for the traffic of every layer."""
 NEVER = 9
 """Rank of a latency that cannot be judged."""
-_NOT_ASKED = REMARKS | {"idle-gpus-on-node"}
-"""Constraints that a search does not ask: the one about idle GPUs is a search itself."""
+_NOT_ASKED = REMARKS | COMPARISONS | {"idle-gpus-on-node"}
+"""Constraints that a search does not ask: the one about idle GPUs is a search itself too."""
 
 VERDICTS = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 """From best to worst."""
@@ -95,8 +96,13 @@ def first_block(candidate: Candidate, table: Iterable[Constraint]) -> Reason | N
 
 
 def reasons_of(candidate: Candidate) -> tuple[Reason, ...]:
-    """Everything that all constraints say about a candidate."""
-    return tuple(reason for rule in CONSTRAINTS.values() for reason in rule(candidate))
+    """Everything that constraints say about a candidate by itself, compared with no other."""
+    return tuple(
+        reason
+        for name, rule in CONSTRAINTS.items()
+        if name not in COMPARISONS
+        for reason in rule(candidate)
+    )
 
 
 class Search:

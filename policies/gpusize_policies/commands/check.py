@@ -73,11 +73,13 @@ def judge_files(
 ) -> tuple[tuple[Judged, ...], tuple[Problem, ...]]:
     """Judge what can be read, and collect the problems of what cannot."""
     from gpusize_policies.inputs import read_cases
-    from gpusize_policies.judge import evaluate
+    from gpusize_policies.judge import evaluate, told_once
     from gpusize_policies.report import Judged
 
     found, problems = read_cases(files, context)
-    judged = (
-        Judged(case.subject, case.resolution, evaluate(case, context.settings)) for case in found
-    )
+    judged: list[Judged] = []
+    told: dict[str, str] = {}
+    for number, case in enumerate(found):
+        findings = told_once(evaluate(case, context.settings), str(number), told)
+        judged.append(Judged(case.subject, case.resolution, findings))
     return tuple(judged), tuple(problems)

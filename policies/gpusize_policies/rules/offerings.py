@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_catalog.problems import printable
-from gpusize_policies.finding import Severity
+from gpusize_policies.finding import Number, Severity
 from gpusize_policies.fixes import plain, wrapped
 from gpusize_policies.message import Remark
 from gpusize_policies.rule import Needs, Waivable, rule
@@ -46,6 +46,35 @@ def retired_instance(case: Case) -> Iterator[Remark]:
     return wrapped(case, "retired-instance")
 
 
+@rule(
+    "GPU805",
+    "price-dominated-choice",
+    Severity.WARN,
+    since="0.1",
+    parameters=("minPriceAdvantage",),
+)
+def price_dominated_choice(case: Case) -> Iterator[Remark]:
+    """Another instance type does the same work as well, for less.
+
+    Why: a type is often copied from another service, or was the cheapest once. The finding names
+        one that is offered in the region, holds the work, takes no more GPUs or nodes and is no
+        slower.
+    Fix: take the type that the finding names. Where the pinned one has what the declaration does
+        not say (host memory, local disks, network), declare that or waive the rule.
+    Limits: by the declared duration and market; with declared targets of latency a slower type that
+        meets them counts as no slower; work that ends is compared on the same GPU alone, for what
+        another takes to the end is an estimate. Silent on what gpusize chose, where another rule
+        speaks against the placement, and where a time or a price is not known.
+    Sources: the plans of `gpusize resolve FILE`, with their prices and dates
+    """
+    from gpusize.resolving.search import reasons_against
+
+    if case.is_own_choice or case.candidate is None or reasons_against(case.candidate):
+        return
+    if not case.reasons("idle-gpus-on-node"):
+        yield from plain(case, "price-dominated-choice")
+
+
 @rule("GPU806", "price-unknown", Severity.ADVICE, since="0.1", parameters=("maxSpotAgeDays",))
 def price_unknown(case: Case) -> Iterator[Remark]:
     """The catalog has no dated price for what was chosen.
@@ -57,6 +86,43 @@ def price_unknown(case: Case) -> Iterator[Remark]:
     """
     if not any(case.reasons(name) for name in NOT_SOLD):
         yield from plain(case, "price-unknown", "add it to a catalog overlay, dated")
+
+
+@rule(
+    "GPU807",
+    "price-stale",
+    Severity.ADVICE,
+    since="0.1",
+    needs=Needs.WORKLOAD,
+    waivable=Waivable.NO,
+    parameters=("maxPriceAgeDays",),
+    once=True,
+)
+def price_stale(case: Case) -> Iterator[Remark]:
+    """The prices of the catalog are old, or older than a known change.
+
+    Why: AWS changes list prices without notice: those of P4 and P5 fell by up to 44 % in June
+        2025. What was the cheapest then may not be now.
+    Fix: install a newer gpusize, or add dated prices to a catalog overlay.
+    Limits: judged by the newest price of the whole catalog, and told once in a run.
+    Sources: https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
+    """
+    from gpusize.days import day_of
+
+    newest = case.catalog.newest_price()
+    day = day_of(newest)
+    if day is None:
+        return
+    age, limit = (case.today - day).days, case.settings.resolving.max_price_age_days
+    change = case.catalog.newest_price_change(case.today.isoformat())
+    numbers: dict[str, Number] = {"newestPrice": newest, "ageDays": age}
+    fix = ("install a newer gpusize, or add dated prices to a catalog overlay",)
+    if age > limit:
+        text = f"the newest price of the catalog is of {newest}, {age} days old, limit {limit}"
+        yield Remark(text, fix, numbers)
+    elif change is not None and change.date > newest:
+        text = f"{change.instance_type} has another price since {change.date}"
+        yield Remark(f"{text}, the newest price of the catalog is of {newest}", fix, numbers)
 
 
 @rule(

@@ -132,3 +132,21 @@ def pipeline_bubbles(case: Case) -> Iterator[Remark]:
     """
     if case.workload is not None and case.workload.pp is not None:
         yield from plain(case, "pipeline-bubbles")
+
+
+@rule("GPU313", "several-nodes-undeclared", Severity.ADVICE, since="0.1")
+def several_nodes_undeclared(case: Case) -> Iterator[Remark]:
+    """A pinned instance type is taken several times for each replica, and nobody declared it.
+
+    Why: where one instance does not hold the work, or the pinned sizes need more GPUs than it has,
+        gpusize spans several of them, and each is paid for.
+    Fix: set `nodesPerReplica` to the number in the finding where that is meant, or take the
+        placement that it names.
+    Limits: silent where the placement is no plan: what speaks against it comes first.
+    Sources: https://docs.vllm.ai/en/latest/serving/parallelism_scaling/
+    """
+    declared = case.workload
+    if declared is None or declared.nodes_per_replica is not None:
+        return
+    if declared.instance_type is not None and case.resolution and case.resolution.plan:
+        yield from wrapped(case, "several-nodes-undeclared")

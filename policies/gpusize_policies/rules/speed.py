@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Severity
-from gpusize_policies.fixes import wrapped
+from gpusize_policies.fixes import plain, wrapped
 from gpusize_policies.message import Remark
 from gpusize_policies.rule import rule
 
@@ -43,3 +43,47 @@ def prefill_compute_bound(case: Case) -> Iterator[Remark]:
     Sources: https://arxiv.org/abs/2211.05102 (roofline of prefill)
     """
     return wrapped(case, "prefill-compute-bound")
+
+
+@rule(
+    "GPU403",
+    "oversized-gpu-for-work",
+    Severity.ADVICE,
+    since="0.1",
+    parameters=("oversizedMemory",),
+)
+def oversized_gpu_for_work(case: Case) -> Iterator[Remark]:
+    """Batch work or an evaluation runs on a GPU of many times the memory it needs.
+
+    Why: nobody waits for a token of it, so the least money for each piece of work counts, and a
+        large GPU is seldom that at the declared concurrency.
+    Fix: take the type that the finding names, or raise `concurrency` until the GPU is full.
+    Limits: only where the other type does each piece of the work for less, by estimated rates;
+        silent where GPU307 or GPU805 fires, and on what gpusize chose.
+    Sources: AWS Well-Architected, generative AI lens, GENCOST02-BP02
+    """
+    if case.is_own_choice or not _has_plan(case):
+        return
+    if not case.reasons("idle-gpus-on-node") and not case.reasons("price-dominated-choice"):
+        yield from plain(case, "oversized-gpu-for-work")
+
+
+@rule("GPU405", "fractional-gpu-for-latency", Severity.ADVICE, since="0.1")
+def fractional_gpu_for_latency(case: Case) -> Iterator[Remark]:
+    """A service that users wait for runs on a slice of a GPU.
+
+    Why: slices of G6f and Gr6f share one L4 with other hosts, an eighth to a half of it each. How
+        fast a slice answers depends on what the others do, and it needs the GRID driver.
+    Fix: take the whole GPU that the finding names, or declare `userFacing: false` where nobody
+        waits.
+    Limits: silent on what gpusize chose.
+    Sources: https://aws.amazon.com/ec2/instance-types/g6/,
+        https://github.com/aws/karpenter-provider-aws/issues/8324
+    """
+    if not case.is_own_choice:
+        yield from plain(case, "fractional-gpu-for-latency", "an instance type with a whole GPU")
+
+
+def _has_plan(case: Case) -> bool:
+    """Whether what is pinned works at all; what does not is told of that first."""
+    return case.resolution is not None and case.resolution.plan is not None

@@ -220,16 +220,16 @@ def test_unused_gpus_are_idle(placed: Any) -> None:
     reason = only(placed("g6.12xlarge", layout=Layout(1, 1, 2)), "idle-gpus-on-node")
     assert reason.numbers["gpusNeeded"] == 2
     assert reason.numbers["wastedUsdPerMonth"] == pytest.approx(4.6016 * 730 / 2, rel=0.01)
-    assert reason.fix == "dp=4"
+    assert reason.fix == "dp: 4"
 
 
 def test_a_node_without_a_smaller_size_is_idle_where_one_gpu_would_do(placed: Any) -> None:
     full = Layout(1, 1, 8)
     reason = only(placed("p4d.24xlarge", layout=full), "idle-gpus-on-node")
     assert reason.numbers["gpusNeeded"] == 1
-    assert reason.fix == "instanceType g6.xlarge"
+    assert reason.fix == "instanceType: g6.xlarge"
     pinned = placed("p4d.24xlarge", layout=full, instanceType="p4d.24xlarge")
-    assert only(pinned, "idle-gpus-on-node").fix == "instanceType g6.xlarge"
+    assert only(pinned, "idle-gpus-on-node").fix == "instanceType: g6.xlarge"
     busy = placed("p4d.24xlarge", layout=full, concurrency=256)
     assert said(busy, "idle-gpus-on-node") == []
     wide = placed("p4d.24xlarge", layout=Layout(4, 1, 2), model=BIG)
@@ -238,7 +238,7 @@ def test_a_node_without_a_smaller_size_is_idle_where_one_gpu_would_do(placed: An
 
 def test_gpus_that_a_smaller_node_does_without_are_idle(placed: Any) -> None:
     reason = only(placed("g6.12xlarge", layout=Layout(1, 1, 4)), "idle-gpus-on-node")
-    assert reason.fix == "instanceType g6.xlarge"
+    assert reason.fix == "instanceType: g6.xlarge"
     assert reason.numbers["wastedUsdPerMonth"] == pytest.approx(4.6016 * 730 * 3 / 4, rel=0.01)
 
 
