@@ -90,6 +90,7 @@ TOPICS = {
     "billing": "Billing",
     "capacity": "Capacity",
     "network": "Network",
+    "storage": "Storage and data movement",
     "offerings": "Catalog, availability and price",
     "governance": "Governance",
 }

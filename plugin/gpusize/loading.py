@@ -63,11 +63,9 @@ def loading_of(candidate: Candidate) -> Loading:
     return Loading(place, size, found, unknown)
 
 
-def volume_seconds(candidate: Candidate) -> float | None:
-    """Seconds below which the root volume gives the weights to no loader; None: not known."""
-    rate = volume(candidate.disk.mbps, candidate.instance)
-    size = candidate.weight_bytes
-    return None if rate is None or not size else size / rate.high
+def volume_rate(candidate: Candidate) -> Rate | None:
+    """What the root volume gives to the best of loaders; None: not known."""
+    return volume(candidate.disk.mbps, candidate.instance)
 
 
 def _from(candidate: Candidate, place: str, size: int) -> tuple[Span | None, str]:

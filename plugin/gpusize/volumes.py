@@ -58,9 +58,14 @@ class Contents(NamedTuple):
 
 
 def root_volume_gib(storage: Storage, contents: Contents) -> int:
-    """Size of the root volume, GiB: as declared, else what lies on it and a tenth."""
+    """Size of the root volume, GiB: as declared, else as recommended."""
     if storage.root_volume_gib is not None:
         return storage.root_volume_gib
+    return recommended_gib(storage, contents)
+
+
+def recommended_gib(storage: Storage, contents: Contents) -> int:
+    """Size of a root volume for what lies on it, and a tenth more, GiB."""
     image = IMAGE_GIB if storage.image_gib is None else storage.image_gib * ROOM
     return int(image + contents.size / GIB * ROOM) + 1
 
@@ -110,5 +115,5 @@ def throughput_mbps(
     wanted = read / max(limit_seconds(storage, settings), SHORTEST_SECONDS) / MIB
     steps = ceil(wanted / THROUGHPUT_STEP_MBPS) * THROUGHPUT_STEP_MBPS
     link = instance.ebs_max_mbps or instance.ebs_baseline_mbps
-    through = GP3_MOST_MBPS if link is None else int(link * MEGABITS / MIB)
+    through = GP3_MOST_MBPS if link is None else ceil(link * MEGABITS / MIB)
     return max(GP3_INCLUDED_MBPS, min(steps, through, GP3_MOST_MBPS))

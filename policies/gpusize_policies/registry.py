@@ -15,6 +15,7 @@ from gpusize_policies.rules import (
     parallelism,
     precision,
     speed,
+    storage,
 )
 
 __all__ = ["RULES", "Needs", "Rule", "Waivable", "find", "rule", "suggest"]
@@ -29,6 +30,7 @@ MODULES: tuple[ModuleType, ...] = (
     network,
     offerings,
     governance,
+    storage,
 )
 
 RULES: tuple[Rule, ...] = tuple(

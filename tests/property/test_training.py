@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusize.constraints import DECLARATION
 from gpusize.constraints.reason import Weight
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Fit, Term, Verdict
@@ -177,6 +178,6 @@ def test_nothing_speaks_against_what_gpusize_chose(
     loud = [
         reason
         for reason in reasons_of(resolution.candidate)
-        if reason.weight is not Weight.ADVICE and reason.name != "context-beyond-model-limit"
+        if reason.weight is not Weight.ADVICE and reason.name not in DECLARATION
     ]
     assert loud == []

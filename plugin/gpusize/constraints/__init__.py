@@ -22,6 +22,7 @@ from gpusize.constraints import (
     precision,
     purchase,
     speed,
+    storage,
     training,
 )
 from gpusize.constraints.reason import Reason, Weight
@@ -40,6 +41,9 @@ DECLARATION: dict[str, Constraint] = {
     "commitment-for-short-run": purchase.commitment_for_short_run,
     "capacity-block-for-serving": purchase.capacity_block_for_serving,
     "odcr-paid-while-idle": purchase.odcr_paid_while_idle,
+    "root-volume-too-small": storage.root_volume_too_small,
+    "no-checkpoint-storage": storage.no_checkpoint_storage,
+    "checkpoints-on-instance-store": storage.checkpoints_on_instance_store,
 }
 """Judge what was declared: the cure is in the declaration, so no placement is rejected for them."""
 
@@ -115,6 +119,7 @@ LAYOUT: dict[str, Constraint] = {
 SILICON: dict[str, Constraint] = {**DEVICE, **LAYOUT}
 
 MONEY: dict[str, Constraint] = {
+    "root-volume-too-slow": storage.root_volume_too_slow,
     "offload-exceeds-host": host.offload_exceeds_host,
     "host-memory-too-small": host.host_memory_too_small,
     "price-unknown": billing.price_unknown,
@@ -147,6 +152,7 @@ REMARKS = frozenset(
         "price-unknown",
         "several-nodes-undeclared",
         "steady-serving-on-demand",
+        "root-volume-too-slow",
     }
 )
 """Only ever give advice: they speak against no choice, so a search need not ask them."""

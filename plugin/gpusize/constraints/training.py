@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpusize.checkpointing import checkpoint_of
+from gpusize.checkpointing import NOTICE_SECONDS, checkpoint_of
 from gpusize.constraints.figures import in_gib, of_budget
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import (
+    MINUTES,
     SHORT_RUN_HOURS,
     basis,
     best_interval,
@@ -18,7 +19,7 @@ from gpusize.interruptions import (
 )
 from gpusize.memory.result import Fit, Output, Term, Verdict
 from gpusize.memory.training.setup import ADAPTED
-from gpusize.workload import DiffusionTraining, Film
+from gpusize.workload import DiffusionTraining, Film, InterruptionTolerance
 from gpusize_catalog.units import GB, gib
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
     """Interruptions of spot capacity cost too much of a run for its checkpoints are rare."""
     demand, settings = candidate.demand, candidate.settings
     minutes = demand.checkpoint_minutes
-    if not demand.trains or candidate.placement.market.value != "spot" or minutes is None:
+    if not demand.trains or candidate.placement.market.value != "spot":
+        return
+    yield from _written_at_notice(candidate)
+    if minutes is None:
         return
     between = hours_between(settings, candidate.instance.id)
     lost = lost_share(minutes, between)
@@ -155,6 +159,27 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
         f" {settings.max_checkpoint_loss:.0%}",
         f"intervalMinutes of at most {fewest:.0f}{best}",
         {"lostPercent": round(lost * PERCENT, 1), "longestIntervalMinutes": round(fewest)},
+    )
+
+
+def _written_at_notice(candidate: Candidate) -> Iterator[Reason]:
+    """Where no checkpoint is written before the run ends, the notice must do for one."""
+    minutes, hours = candidate.demand.checkpoint_minutes, candidate.run_hours
+    if minutes is None and candidate.workload.tolerance is not InterruptionTolerance.CHECKPOINTED:
+        return
+    if minutes is not None and (hours is None or minutes < hours * MINUTES):
+        return
+    checkpoint = checkpoint_of(candidate)
+    if checkpoint is None or checkpoint.span is None or checkpoint.span.seconds <= NOTICE_SECONDS:
+        return
+    yield Reason(
+        "checkpoint-interval-too-long",
+        Weight.WARN,
+        f"no checkpoint is written before an interruption, and one of {gib(checkpoint.size)} takes"
+        f" about {checkpoint.span.seconds:.0f} s to {checkpoint.location}, the notice is"
+        f" {NOTICE_SECONDS} s",
+        "checkpoints: {intervalMinutes: 30}",
+        {"writeSeconds": round(checkpoint.span.seconds), "noticeSeconds": NOTICE_SECONDS},
     )
 
 

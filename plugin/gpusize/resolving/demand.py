@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gpusize.checkpointing import LOST_WITH_INSTANCE
 from gpusize.memory.result import Assumption
 from gpusize.workload import (
     BATCHED,
@@ -83,6 +84,7 @@ class Demand(NamedTuple):
     saves_progress: bool = False
     """Whether checkpoints are declared."""
     checkpoint_minutes: float | None = None
+    """Longest time between two of those that outlive an instance; None: there are none."""
     reads: bool = True
     """Whether its users read words as they come."""
 
@@ -248,12 +250,15 @@ def _of_run(workload: Workload) -> dict[str, Any]:
     if not isinstance(workload, Bounded):
         return {}
     checkpoints = workload.checkpoints
+    minutes = checkpoints.interval_minutes if checkpoints else None
+    if checkpoints is not None and checkpoints.location.value in LOST_WITH_INSTANCE:
+        minutes = None
     return {
         "run_hours": workload.run_hours,
         "runs_per_month": workload.runs_per_month,
         "deadline_hours": workload.deadline_hours,
         "saves_progress": checkpoints is not None,
-        "checkpoint_minutes": checkpoints.interval_minutes if checkpoints else None,
+        "checkpoint_minutes": minutes,
     }
 
 

@@ -58,7 +58,8 @@ def spot_without_checkpoint(case: Case) -> Iterator[Remark]:
 def checkpoint_interval_too_long(case: Case) -> Iterator[Remark]:
     """Checkpoints on spot capacity are so rare that interruptions cost too much of the run.
 
-    Why: each interruption throws the run back by half an interval on average.
+    Why: each interruption throws the run back by half an interval on average; where none is written
+        before the run ends, two minutes of notice must do for a whole checkpoint.
     Fix: lower `checkpoints.intervalMinutes` to the number in the finding.
     Limits: the rate of interruptions is a setting and said to be assumed.
     Sources: https://doi.org/10.1145/361147.361115 (Young 1974)

@@ -1,0 +1,78 @@
+"""Do weights and checkpoints lie where they fit, come from in time, and last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusize_policies.finding import Severity
+from gpusize_policies.fixes import plain
+from gpusize_policies.message import Remark
+from gpusize_policies.rule import rule
+
+if TYPE_CHECKING:
+    from gpusize_policies.case import Case
+
+
+@rule("GPU601", "root-volume-too-small", Severity.ERROR, since="0.1")
+def root_volume_too_small(case: Case) -> Iterator[Remark]:
+    """The declared root volume does not hold the image and the weights that lie on it.
+
+    Why: the download dies half-way, on an instance that is paid for meanwhile.
+    Fix: set `storage.rootVolumeGib` to the number in the finding, or leave it to gpusize; or keep
+        the weights in S3, on a file system or on the instance store.
+    Limits: only where weights lie on the root volume; without `storage.imageGib` 20 GiB are taken
+        for system and image, the least they are.
+    Sources: kaito-project/kaito, `disk_storage_requirement` of its presets
+    """
+    return plain(case, "root-volume-too-small")
+
+
+@rule(
+    "GPU602",
+    "root-volume-too-slow",
+    Severity.ADVICE,
+    since="0.1",
+    parameters=("maxLoadSeconds",),
+)
+def root_volume_too_slow(case: Case) -> Iterator[Remark]:
+    """The root volume gives the weights to no loader in the time that a start may take.
+
+    Why: a gp3 volume gives 125 MiB/s where nothing else is bought: 140 GB of weights take 18
+        minutes, at each start and each time that a service scales out.
+    Fix: raise `storage.rootVolumeThroughputMbps` to the number in the finding, or keep the weights
+        where they are read faster.
+    Limits: the limit is `storage.loadSeconds` where it is declared, else a setting; what loaders
+        lose beside is not counted, so it takes longer.
+    Sources: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html,
+        https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ebs-optimized.html
+    """
+    return plain(case, "root-volume-too-slow")
+
+
+@rule("GPU603", "no-checkpoint-storage", Severity.ERROR, since="0.1")
+def no_checkpoint_storage(case: Case) -> Iterator[Remark]:
+    """A training run of more than an hour keeps no checkpoints.
+
+    Why: whatever stops the run throws it back to its start: a fault of a GPU, a full disk, a
+        stop by hand.
+    Fix: declare `checkpoints`, and write them to S3, FSx or EFS.
+    Limits: silent where the length of the run is not known, and on spot, where GPU502 says it.
+    Sources: Boise-State-Development/agentcore-public-stack#1025 (a run of 48.5 h simulated: 3,198
+        hours are paid for without checkpoints, 17.9 with them)
+    """
+    return plain(case, "no-checkpoint-storage")
+
+
+@rule("GPU604", "checkpoints-on-instance-store", Severity.ERROR, since="0.1")
+def checkpoints_on_instance_store(case: Case) -> Iterator[Remark]:
+    """Checkpoints lie where they are lost with the instance that writes them.
+
+    Why: local disks are empty after a stop or a fault of the host, and EC2 deletes the root volume
+        when an instance ends: the checkpoints go with what they were to outlive.
+    Fix: set `checkpoints.location` to `s3`, `fsx` or `efs`; a local copy may stand beside it.
+    Limits: runs that are known to take an hour or less pass.
+    Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html,
+        https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configure-root-volume-delete-on-termination.html
+    """
+    return plain(case, "checkpoints-on-instance-store")
