@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from bench.measured import cases, pictures, score, training_cases, training_score
+from bench.measured import cases, picture_times, pictures, score, training_cases, training_score
 from gpusize_catalog.store import load
 
 FILE = "serving.jsonl"
@@ -55,6 +55,7 @@ def main(arguments: list[str]) -> int:
         drawn = asked.folder / PICTURES
         if drawn.is_file():
             print(pictures.report_pictures(pictures.score_pictures(drawn, catalog), asked.show))
+            print(picture_times.report_times(picture_times.score_times(drawn, catalog)))
     if not training.is_file():
         print(f"skipped: no {training.name} in the folder given")
         return 0

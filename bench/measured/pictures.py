@@ -69,11 +69,11 @@ def _compare(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None:
         return
     if modality is None:
         raise Skip(f"{row['task'].partition(' ')[0]}: {OTHER_TASKS}")
-    declared = _declared(row, modality, catalog)
+    declared = declare(row, modality, catalog)
     measured = row["measured"] or {}
     if row["evidence"] != "measured" or not measured.get("peak_gib"):
         raise Skip("stated, not measured")
-    found = fit(parse_workload(declared), _placement(row, catalog), catalog)
+    found = fit(parse_workload(declared), place(row, catalog), catalog)
     if found.verdict is Verdict.UNKNOWN:
         raise Skip("; ".join(found.reasons))
     result.misses[modality].append(Miss(row["id"], _peak(found) / GIB, measured["peak_gib"]))
@@ -85,7 +85,7 @@ def _compare_whole(row: dict[str, Any], catalog: Catalog, result: Peaks) -> None
     """Compare sound and texts, which state a peak of PyTorch or of the process."""
     hears = row["task"] in sounds.SOUNDS
     declared = sounds.of_sound(row, catalog) if hears else sounds.of_texts(row, catalog)
-    found = fit(parse_workload(declared), _placement(row, catalog), catalog)
+    found = fit(parse_workload(declared), place(row, catalog), catalog)
     if found.verdict is Verdict.UNKNOWN:
         raise Skip("; ".join(found.reasons))
     whole = (found.need or 0) if sounds.is_process(row) else _peak(found)
@@ -100,7 +100,8 @@ def _peak(found: Fit) -> int:
     return (found.need or 0) - found.term(Term.RUNTIME_OVERHEAD)
 
 
-def _declared(row: dict[str, Any], modality: str, catalog: Catalog) -> dict[str, Any]:
+def declare(row: dict[str, Any], modality: str, catalog: Catalog) -> dict[str, Any]:
+    """Return a declaration of what a row ran; raises `Skip` where it cannot be said."""
     model = row["model"].partition(" (")[0]
     if find_pipeline(model, catalog) is None:
         raise Skip(f"no facts for {model}")
@@ -177,9 +178,12 @@ def _format(word: str) -> str:
     raise Skip(f"weights format {word}")
 
 
-def _placement(row: dict[str, Any], catalog: Catalog) -> Placement:
-    """The row's GPU, any one where it names none: the peak is the same on all."""
-    gpu = catalog.gpu(_gpu(row) or "H100")
+def place(row: dict[str, Any], catalog: Catalog, *, is_named: bool = False) -> Placement:
+    """The row's GPU; where it names none any one, for the peak is the same on all."""
+    name = _gpu(row)
+    if name is None and is_named:
+        raise Skip("the GPU is not named, or not in the catalog")
+    gpu = catalog.gpu(name or "H100")
     instance = catalog.instance("p5.4xlarge")._replace(gpu_id=gpu.id)
     return Placement(instance, gpu, 1, Layout(), "us-east-1", Market.ON_DEMAND)
 

@@ -398,6 +398,10 @@ class DiffusionComponent(NamedTuple):
     """Rows of the denoiser's batch that one sample takes: 2 with guidance in one pass."""
     passes: int | None
     """Rows that one sample takes in one step, at once or one after the other."""
+    pixel_flops: float | None
+    """Operations of a U-Net for each latent pixel of one row: convolutions and projections."""
+    pair_flops: float | None
+    """Operations of a U-Net's attention for each pair of latent pixels of one row."""
     text_tokens: int | None
     stream_bits: int | None
     """Bits of one number of the residual stream beside 16-bit weights."""

@@ -47,6 +47,12 @@ DECLARATION: dict[str, Constraint] = {
 }
 """Judge what was declared: the cure is in the declaration, so no placement is rejected for them."""
 
+KEEPING = frozenset(
+    {"root-volume-too-small", "no-checkpoint-storage", "checkpoints-on-instance-store"}
+)
+"""Of these, what no other model, format or placement cures: it does not keep a change from being
+proposed."""
+
 OFFER: dict[str, Constraint] = {
     "unknown-instance-type": offering.unknown_instance_type,
     "retired-instance": offering.retired_instance,
@@ -179,6 +185,7 @@ __all__ = [
     "CONSTRAINTS",
     "DECLARATION",
     "DEVICE",
+    "KEEPING",
     "LAYOUT",
     "MARKET",
     "MONEY",

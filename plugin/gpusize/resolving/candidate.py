@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.architecture import architecture_for
 from gpusize.checkpointing import WHOLE_SHARDS, trained_bytes
 from gpusize.memory import formats
+from gpusize.memory.embedding import Embedder
 from gpusize.memory.fit import Sizing
 from gpusize.memory.kernels import support
 from gpusize.memory.result import Term
@@ -25,8 +26,8 @@ from gpusize.volumes import Disk, disk_of
 from gpusize.wording import counted
 from gpusize.workload import (
     BATCHED,
-    Audio,
     DiffusionTraining,
+    Embedding,
     Inference,
     Optimizing,
     Training,
@@ -321,10 +322,16 @@ class Study:
         if self.architecture.pipeline is not None:
             from gpusize.pipeline_timing import timing_of_pipeline
 
-            return timing_of_pipeline(self.workload, self.architecture, placement)
+            return timing_of_pipeline(self.workload, self.architecture, placement, self.catalog)
+        if isinstance(self.workload, Embedding):
+            from gpusize.embedding_timing import timing_of_embedding
+
+            sizer = self.sizing.sizer
+            if not isinstance(sizer, Embedder):
+                return unmodelled("the model is not known")
+            return timing_of_embedding(sizer, self.architecture, placement)
         if self.whole:
-            what = "recognizing speech" if isinstance(self.workload, Audio) else "embedding"
-            return unmodelled(f"the time of {what} is not modelled")
+            return unmodelled("the time of recognizing speech is not modelled")
         fit = self.fit(placement, hardware)
         if isinstance(self.workload, Training):
             known = getattr(self.sizing.sizer, "setup", None)

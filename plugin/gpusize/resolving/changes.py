@@ -21,12 +21,15 @@ def plan_with(study: Study, settings: ResolveSettings | None = None, **changes: 
 
     `changes` are fields of the workload by their Python names, with values of their types.
     """
+    from gpusize.constraints import KEEPING
     from gpusize.resolve import decide
     from gpusize.resolving.search import blocks, reasons_of
 
     resolution = decide(_changed(study, settings or study.settings, changes))
     candidate = resolution.candidate
-    if candidate is None or any(blocks(reason) for reason in reasons_of(candidate)):
+    if candidate is None:
+        return None
+    if any(blocks(reason) and reason.name not in KEEPING for reason in reasons_of(candidate)):
         return None
     return resolution.plan
 

@@ -123,7 +123,8 @@ def test_a_fit_says_its_stage_and_the_most_that_fits(shipped: Catalog) -> None:
 
 
 def test_a_misfit_is_told_in_pictures_by_one_rule(shipped: Catalog) -> None:
-    raw = {**FLUX, "microBatch": 16, "globalBatch": 16}
+    kept = {"checkpoints": {"intervalMinutes": 30}, "interruptionTolerance": "none"}
+    raw = {**FLUX, **kept, "microBatch": 16, "globalBatch": 16}
     found = reasons_of(placed(shipped, raw, "g6e.xlarge"))
     assert [reason.name for reason in found] == ["lora-base-exceeds-vram"]
     assert found[0].text.startswith("micro batches of 16 x 1024x1024 pixels need")
