@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusize.explain_options import option_data, option_lines
 from gpusize.explain_storage import checkpoint_data, loading_data, storage_lines
-from gpusize.wording import counted, monthly, price
+from gpusize.wording import bought, counted, monthly, price
 from gpusize_catalog.units import GIB, gib, usd
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _plan_lines(name: str, resolution: Resolution) -> Iterator[str]:
 def _headline(plan: Plan) -> str:
     what = counted(plan.nodes, plan.instance_type)
     gpus = f"{plan.gpus} x {plan.gpu}"
-    return f"{what} ({gpus}, {plan.layout}) {plan.market.value}, {price(plan.cost.hourly)}"
+    return f"{what} ({gpus}, {plan.layout}) {bought(plan)}, {price(plan.cost.hourly)}"
 
 
 def _memory_lines(fit: Fit) -> Iterator[str]:

@@ -31,7 +31,13 @@ def monthly(cost: Cost, per: str) -> str:
     return f"{usd(cost.monthly)} {per}{stored}"
 
 
+def bought(plan: Plan) -> str:
+    """Write the market of a plan with the commitment that covers its bill."""
+    market = plan.market.value
+    return f"{market} by a {plan.cost.covered_by}" if plan.cost.covered_by else market
+
+
 def plan_in_words(plan: Plan) -> str:
     """Name a plan with its size, market and dated price."""
-    what = f"{counted(plan.nodes, plan.instance_type)} ({plan.layout}) {plan.market.value}"
+    what = f"{counted(plan.nodes, plan.instance_type)} ({plan.layout}) {bought(plan)}"
     return f"{what} at {price(plan.cost.hourly, plan.cost.price_date)}"

@@ -29,7 +29,34 @@ STORIES = (
         {"weights-exceed-vram": "mandatory", "spot-for-user-facing": "mandatory"},
         ("131.4 GiB", "20.3 GiB", "Fix: "),
     ),
-    Story("chat-70b-nvlink", True, {}, ("p4d.24xlarge", "NVLink")),
+    Story(
+        "chat-70b-nvlink",
+        True,
+        {"steady-serving-on-demand": "advisory"},
+        ("p4de.24xlarge", "over NVLink", "a commitment may pay off"),
+    ),
+    Story(
+        "vision-qwen-vl",
+        True,
+        {},
+        ("g6e.xlarge", "one L40S holds it", "meets the target of 60 ms", "to the first token"),
+    ),
+    Story(
+        "team-prices",
+        True,
+        {},
+        (
+            "on-demand prices are 8% below the list, by the settings file",
+            "a 1-year savings-plan covers the bill: $0.54/h, $0.74/h without",
+            "hourlyCost  : 0.5405",
+        ),
+    ),
+    Story(
+        "evaluation-spot",
+        True,
+        {},
+        ('market      : "spot"', "55% below on-demand", "runCost"),
+    ),
     Story("batch-13b-awq", True, {}, ("spot",)),
     Story("service-on-spot", False, {"spot-for-user-facing": "mandatory"}, ("two minutes",)),
     Story(
@@ -52,12 +79,24 @@ STORIES = (
         ),
     ),
     Story("qlora-8b", True, {}, ("g6.xlarge", "one L4 holds it", "h to the end")),
+    Story(
+        "qlora-70b",
+        True,
+        {},
+        ("g7e.2xlarge", "one RTX-PRO-6000-SE holds it", "h to the end", "55% below on-demand"),
+    ),
     Story("lora-flux-l40s", True, {}, ("g6e.xlarge", "one L40S holds it", "train", "h to the end")),
     Story(
         "full-13b-pcie",
         False,
         {"training-states-exceed-vram": "mandatory", "nvlink-required": "advisory"},
         ("g5.48xlarge", "of a step goes into moving"),
+    ),
+    Story(
+        "full-13b-nvlink",
+        True,
+        {},
+        ("p6-b200.48xlarge", "each of 8 B200 holds it", "over NVLink", "h to the end"),
     ),
     Story("images-flux-l40s", True, {}, ("g6e.xlarge", "decode", "largestBatch: 4")),
     Story("music-ace-t4", True, {}, ("g4dn.xlarge", "decode", "largestSeconds: 600")),
@@ -70,8 +109,12 @@ STORIES = (
     Story(
         "raw-instance",
         False,
-        {"weights-exceed-vram": "mandatory", "spot-for-user-facing": "mandatory"},
-        ("assistant", "coder"),
+        {
+            "weights-exceed-vram": "mandatory",
+            "spot-for-user-facing": "mandatory",
+            "spot-single-pool": "advisory",
+        },
+        ("assistant", "coder", "comes from one pool"),
     ),
 )
 

@@ -60,6 +60,8 @@ class Cost(NamedTuple):
     commitments: tuple[Commitment, ...]
     unknowns: tuple[str, ...]
     """Parts that no figure above contains."""
+    covered_by: str = ""
+    """The declared commitment, such as `1-year savings-plan`, where its rate is the price."""
 
 
 class Till:
@@ -137,6 +139,8 @@ class Till:
         """
         demand = self.demand
         purchase = self.purchase if purchase is None else purchase
+        if placement.market.value != ON_DEMAND:
+            purchase = purchase._replace(plan=None)  # no commitment covers spot or blocks
         price, unknowns = self._price(placement, price, purchase)
         terms = self._terms(placement, price, purchase, unknowns)
         hours = hours or demand.run_hours
@@ -170,7 +174,14 @@ class Till:
             idle=self._idle(terms, paid, hours),
             commitments=self._commitments(placement, paid, machines),
             unknowns=tuple(unknowns),
+            covered_by=self._cover(placement, purchase),
         )
+
+    def _cover(self, placement: Placement, purchase: Purchase) -> str:
+        if purchase.plan is None:
+            return ""
+        rate = commitment_rate(self, placement.instance.id, purchase.plan, purchase.years)
+        return "" if rate.usd_per_hour is None else f"{purchase.years}-year {purchase.plan}"
 
     def _price(
         self, placement: Placement, price: Quote | None, purchase: Purchase

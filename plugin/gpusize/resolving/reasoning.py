@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gpusize.timing import Timing
 
 MS = 1e3
-YEAR = 12
-"""Months of the shortest commitment that AWS sells."""
 
 
 def plan_of(candidate: Candidate, ranked: Sequence[Trial]) -> Plan:
@@ -65,6 +63,7 @@ def _reasons(candidate: Candidate, ranked: Sequence[Trial]) -> Iterator[str]:
     yield _choice(candidate, ranked)
     yield _market(candidate)
     yield from _scaling(candidate)
+    yield from _discount(candidate)
     yield from _commitments(candidate)
 
 
@@ -185,7 +184,7 @@ def _market(candidate: Candidate) -> str:
     placement, demand, study = candidate.placement, candidate.demand, candidate.study
     market = placement.market.value
     if declared_market(candidate.workload) is not None:
-        return f"market {market} is pinned"
+        return _declared(candidate)
     if market == "spot":
         saving = study.spot_saving(placement, candidate.settings.spot_evidence_days)
         less = f", {saving.share:.0%} below on-demand (price of {saving.date})" if saving else ""
@@ -211,6 +210,17 @@ def _market(candidate: Candidate) -> str:
     return f"on-demand: {doubt}" if doubt else "on-demand: spot is hardly cheaper there"
 
 
+def _declared(candidate: Candidate) -> str:
+    """The market that is named, or follows from what is bought besides."""
+    if candidate.workload.market is not None:
+        return f"market {candidate.placement.market.value} is pinned"
+    if candidate.placement.market is Market.CAPACITY_BLOCK:
+        return "capacity block: one is declared"
+    if candidate.workload.reserve is not None:
+        return "on-demand: capacity is reserved for it"
+    return "on-demand: a commitment is declared, which covers nothing else"
+
+
 def _scaling(candidate: Candidate) -> Iterator[str]:
     demand = candidate.demand
     if not demand.is_service:
@@ -222,10 +232,24 @@ def _scaling(candidate: Candidate) -> Iterator[str]:
         yield f"up on a schedule: {hours}"
 
 
+def _discount(candidate: Candidate) -> Iterator[str]:
+    """Say that the price is the team's own, which nobody finds in a public list."""
+    placement, prices = candidate.placement, candidate.settings.prices
+    percent = prices.discount(candidate.instance.id, placement.market.value, placement.region)
+    if percent and candidate.study.quote(placement).usd_per_hour is not None:
+        market = placement.market.value
+        yield f"{market} prices are {percent:g}% below the list, by the settings file"
+
+
 def _commitments(candidate: Candidate) -> Iterator[str]:
-    months = candidate.demand.months
-    if not candidate.cost.commitments and (months or 0) >= YEAR and candidate.cost.hourly:
-        yield f"a commitment may pay off: its price for {candidate.instance.id} is not known"
+    months, cost = candidate.demand.months, candidate.cost
+    if cost.covered_by:
+        steady = candidate.study.quote(candidate.placement).usd_per_hour
+        other = "" if steady is None else f", {usd(steady)}/h without"
+        machines = candidate.placement.nodes * candidate.demand.replicas
+        each = "" if machines == 1 or steady is None else " for each instance"
+        yield f"a {cost.covered_by} covers the bill: {usd(cost.hourly or 0.0)}/h{other}{each}"
+        return
     for commitment in candidate.cost.commitments:
         text = (
             f"{commitment.name} at {usd(commitment.usd_per_hour)}/h pays off after"

@@ -90,7 +90,7 @@ def test_a_declared_block_is_a_pin(catalog: Catalog) -> None:
     fields = {**BATCH, "instanceType": "p5.48xlarge", "capacityBlock": 3}
     resolution = decided(catalog, fields)
     assert resolution.plan.market.value == "capacity-block"
-    assert "market capacity-block is pinned" in resolution.plan.reasons
+    assert "capacity block: one is declared" in resolution.plan.reasons
     assert "3 days for" in to_text(resolution)
     free = unpinned(resolution, catalog, today=TODAY).plan
     assert free is not None

@@ -16,8 +16,10 @@ from gpusize.explain import to_data, to_text
 from gpusize.interruptions import best_interval, expected_hours
 from gpusize.pricing.options import Option
 from gpusize.resolving.options import options_of
+from gpusize.resolving.reasoning import plan_of
 from gpusize.settings import with_parameters
-from gpusize.team_prices import CommitmentRate, InterruptionRate, TeamPrices
+from gpusize.team_prices import CommitmentRate, Discount, InterruptionRate, TeamPrices
+from gpusize.wording import plan_in_words
 
 P5 = "p5.48xlarge"
 RUN: dict[str, Any] = {"kind": "batch-inference", "runHours": 30}
@@ -116,6 +118,30 @@ def test_commitments_say_when_they_pay_and_what_they_save(placed: Any) -> None:
     assert unknown.total is None
     assert unknown.settled_by == ("prices.commitments of the settings file",)
     assert "not known" in unknown.unknown[0]
+
+
+def test_a_commitment_covers_no_spot_capacity(placed: Any) -> None:
+    prices = TeamPrices(commitments=(CommitmentRate("savings-plan", 1, "g6.*", percent=30),))
+    committed = {"commitment": {"plan": "savings-plan"}, "horizonMonths": 12}
+    settings = with_parameters({}, prices)
+    covered = by_name(placed("g6.xlarge", settings=settings, **committed))
+    plain = by_name(placed("g6.xlarge", settings=settings, horizonMonths=12))
+    assert covered["spot"].total == plain["spot"].total
+    assert covered["savings-plan-1y"].is_chosen
+
+
+def test_a_price_of_the_team_is_said_to_be_its_own(placed: Any) -> None:
+    prices = TeamPrices(
+        discounts=(Discount(10, "g6.*"),),
+        commitments=(CommitmentRate("savings-plan", 1, "g6.*", percent=30),),
+    )
+    fields = {"commitment": {"plan": "savings-plan"}}
+    plan = plan_of(placed("g6.xlarge", settings=with_parameters({}, prices), **fields), ())
+    assert plan.cost.hourly == pytest.approx(0.8048 * 0.9 * 0.7, rel=0.001)
+    assert plan.cost.covered_by == "1-year savings-plan"
+    assert "on-demand prices are 10% below the list, by the settings file" in plan.reasons
+    assert "a 1-year savings-plan covers the bill: $0.51/h, $0.72/h without" in plan.reasons
+    assert "on-demand by a 1-year savings-plan at $0.51/h" in plan_in_words(plan)
 
 
 def test_what_is_not_sold_is_no_option(placed: Any) -> None:
