@@ -50,6 +50,25 @@ class Split(NamedTuple):
     other: int
 
 
+class Stored(NamedTuple):
+    """Bytes that weight files hold, by part, as their headers tell."""
+
+    form: str
+    """The catalog's name of their format; empty: it has none."""
+    embedding: int = 0
+    head: int = 0
+    expert: int = 0
+    linear: int = 0
+    other: int = 0
+    total: int = 0
+    """Bytes of everything, where the parts are not told; else 0."""
+
+    @property
+    def whole(self) -> int:
+        """Bytes of all parts."""
+        return self.total or sum(self[1:6])
+
+
 class Architecture(NamedTuple):
     """Geometry of a model, its state per layer, and its parameters by part."""
 
@@ -102,6 +121,8 @@ class Architecture(NamedTuple):
     """Why the state per token cannot be computed."""
     assumption: str = ""
     """What was assumed to find the model; empty where its id was given."""
+    stored: Stored | None = None
+    """Exact bytes of its files; None: only its parameters are known."""
     pipeline: PipelineFacts | None = None
     """The components of a pipeline; the fields above then say that it is never split."""
 
@@ -138,6 +159,10 @@ def architecture_of(
         return _of_inline(model, makes)
     if not is_path(model):
         return _of_name(model, catalog)
+    from gpusize.weight_files import is_weight_file, read_weight_file
+
+    if is_weight_file(model):
+        return read_weight_file(model, base_dir)
     from gpusize.hub_config import read_config
 
     return read_config(model, base_dir)
@@ -195,9 +220,13 @@ def _of_pipeline(pipeline: PipelineFacts, name: str) -> Architecture:
     )
 
 
+FILE_ENDINGS = (".json", ".gguf", ".safetensors")
+"""How the names of files end that tell a model."""
+
+
 def is_path(model: str) -> bool:
     """Whether a model is named by a file."""
-    return model.endswith(".json") or model.startswith(("./", "../", "/"))
+    return model.endswith(FILE_ENDINGS) or model.startswith(("./", "../", "/"))
 
 
 def _of_facts(facts: ModelFacts, assumption: str) -> Architecture:

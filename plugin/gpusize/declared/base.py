@@ -43,7 +43,8 @@ class Workload(Group):
     kind: Kind = Field(description="What runs.", examples=["serving"])
     modality: Modality = Field(Modality.TEXT, description="What goes in and out.")
     model: Text | InlineModel | InlinePipeline = Field(
-        description="Model: a catalog id or alias, the path of a config.json, or an architecture; "
+        description="Model: a catalog id or alias, the path of a config.json, of a .gguf, "
+        ".safetensors or model.safetensors.index.json (exact bytes), or an architecture; "
         "for images, videos and most of audio the id of a pipeline, or its components.",
         examples=["meta-llama/Llama-3.1-8B-Instruct"],
     )

@@ -43,8 +43,7 @@ def form_of(
     assumptions: list[Assumption] = []
     if not architecture.known:
         problems.append(f"{architecture.name}: {architecture.unknown_reason}")
-    word = formats.resolved_format(workload.weights_format, architecture)
-    form = formats.find_format(catalog, word) if word else None
+    form = formats.form_of(catalog, workload.weights_format, architecture)
     if form is None:
         problems.append(f"format of the weights of {architecture.name} is not known")
     elif form.id not in formats.COMPUTE_BYTES and form.id not in quantized:

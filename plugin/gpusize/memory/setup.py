@@ -101,7 +101,7 @@ def _form(
     if word is None:
         problems.append(f"format of the weights of {architecture.name} is not known")
         return None
-    form = formats.find_format(catalog, word)
+    form = formats.form_of(catalog, workload.weights_format, architecture)
     if form is None:
         problems.append(f"weights format {word} is not in the catalog")
     elif workload.weights_format == formats.AUTO:

@@ -465,6 +465,8 @@ class Candidate:
         """The weights as they are published; None where their format is not known, and for
         pipelines, whose parts differ."""
         architecture = self.architecture
+        if architecture.stored is not None:
+            return architecture.stored.whole
         word = architecture.native_format
         if architecture.pipeline is not None or not architecture.known or not word:
             return None
