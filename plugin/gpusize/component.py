@@ -64,6 +64,7 @@ class GpuWorkload(pulumi.ComponentResource):
 
     instance_type: pulumi.Output[str | None]
     nodes: pulumi.Output[int | None]
+    ultraserver: pulumi.Output[str | None]
     gpus: pulumi.Output[int | None]
     layout: pulumi.Output[Mapping[str, int] | None]
     region: pulumi.Output[str]

@@ -203,6 +203,7 @@ def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:
         {
             "instanceType": data["instanceType"],
             "nodes": data["nodes"],
+            "ultraserver": data["ultraserver"],
             "gpus": data["gpus"],
             "layout": data["layout"],
             "region": data["region"],

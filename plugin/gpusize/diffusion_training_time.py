@@ -43,7 +43,7 @@ def diffusion_training_time(
     """Time one step and the whole run; what is not known makes the answer unknown, not zero."""
     pipeline = architecture.pipeline
     assert pipeline is not None
-    link = outer_link(placement) if placement.nodes > 1 else inner_link(placement)
+    link = outer_link(placement) if placement.domains > 1 else inner_link(placement)
     denoiser = trained_denoiser(workload, pipeline)
     shared = placement.layout.gpus > 1
     missing = _missing(placement, fit, denoiser, link if shared else None)

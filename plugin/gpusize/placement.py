@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from gpusize.workload import Market
-    from gpusize_catalog.facts import Gpu, InstanceType
+    from gpusize_catalog.facts import Gpu, InstanceType, UltraServer
 
 
 class Layout(NamedTuple):
@@ -59,11 +59,40 @@ class Placement(NamedTuple):
     market: Market
     zone: str | None = None
     capacity_reservation: str | None = None
+    ultraserver: UltraServer | None = None
+    """The UltraServer whose instances it takes: NVLink joins the GPUs of all of them."""
 
     @property
     def gpus(self) -> int:
-        """GPUs paid for in one replica."""
+        """GPUs of the instances of one replica."""
         return self.nodes * (self.instance.gpus or 0)
+
+    @property
+    def domain_nodes(self) -> int:
+        """Instances whose GPUs the inner link joins: one, or those of an UltraServer."""
+        return self.ultraserver.instances if self.ultraserver else 1
+
+    @property
+    def domain_gpus(self) -> int:
+        """GPUs that the inner link joins."""
+        return self.domain_nodes * (self.instance.gpus or 0)
+
+    @property
+    def domains(self) -> int:
+        """Nodes, or UltraServers, that one replica spans: the network joins them."""
+        return -(-self.nodes // self.domain_nodes)
+
+    def bought(self, replicas: int) -> int:
+        """Instances that so many replicas pay for: UltraServers are sold whole.
+
+        A replica lies in one UltraServer, or takes several to itself.
+        """
+        whole = self.domain_nodes
+        if whole == 1:
+            return self.nodes * replicas
+        if self.nodes > whole:
+            return self.domains * whole * replicas
+        return -(-replicas // (whole // self.nodes)) * whole
 
     @property
     def usable_bytes(self) -> int | None:
@@ -83,6 +112,7 @@ class Placement(NamedTuple):
             self.market,
             self.zone,
             self.capacity_reservation,
+            self.ultraserver,
         )
 
 

@@ -52,6 +52,13 @@ class Plan(NamedTuple):
     """The weights of one instance on their way to its GPUs."""
     checkpoint: Checkpoint | None = None
     """What a training run writes each time."""
+    ultraserver: str | None = None
+    """The UltraServer whose instances it takes."""
+
+    @property
+    def one_zone(self) -> bool:
+        """Whether all instances of a replica have to lie in one zone: any one of `zones`."""
+        return self.nodes > 1
 
     @property
     def gpus(self) -> int:

@@ -246,7 +246,9 @@ class Sweep:
             fewest = search.nodes(instance)
             alone = search.trial(instance, fewest)
             late = self._is_late(alone.key) or (hurries and alone.best is None)
-            if not search.may_span(instance) or (not late and search.holds(alone)):
+            # More of an UltraServer costs no more, so that memory is not all that asks for it.
+            one_holds = not self.study.ultraservers(instance) and search.holds(alone)
+            if not search.may_span(instance) or (not late and one_holds):
                 continue
             least = self._nodes_in_time(alone) if late else 0.0
             for nodes in search.numbers_of_nodes(instance):

@@ -94,6 +94,7 @@ GROUPS: dict[str, tuple[str, dict[str, tuple[Json, str]], tuple[str, ...]]] = {
 ANSWERS: dict[str, tuple[Json, str]] = {
     "instanceType": (TEXT, "EC2 instance type; absent when nothing in the region holds the work."),
     "nodes": (WHOLE, "Instances of one replica."),
+    "ultraserver": (TEXT, "UltraServer that the instances belong to; absent for other types."),
     "gpus": (WHOLE, "GPUs of one replica."),
     "layout": ({"$ref": "#/types/gpusize:index:DecidedLayout"}, "Parallel sizes of one replica."),
     "region": (TEXT, "Region of the plan."),

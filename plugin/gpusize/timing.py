@@ -146,7 +146,7 @@ class Step(NamedTuple):
 
 
 def inner_link(placement: Placement) -> Link:
-    """The link between GPUs of one node."""
+    """The link between GPUs of one node, or of one UltraServer."""
     instance = placement.instance
     if instance.interconnect_bandwidth:
         return Link("NVLink", instance.interconnect_bandwidth / HALF, NVLINK_LATENCY)
@@ -158,7 +158,7 @@ def inner_link(placement: Placement) -> Link:
 
 
 def outer_link(placement: Placement) -> Link:
-    """The link between nodes."""
+    """The link between nodes, or UltraServers, by the network of one node."""
     instance = placement.instance
     gbps = instance.network_baseline_gbps or instance.network_gbps
     bandwidth = gbps * GIGA / BITS_PER_BYTE if gbps else None
@@ -214,9 +214,9 @@ class Clock:
         instance, gpu = placement.instance, placement.gpu
         self.inner = inner_link(placement)
         self.outer = outer_link(placement)
-        self.spans = placement.nodes > 1
+        self.spans = placement.domains > 1
         ranks = self.layout.tp * (self.layout.dp if self.layout.ep > 1 else 1)
-        self.tensor_link = self.outer if ranks > (instance.gpus or 1) else self.inner
+        self.tensor_link = self.outer if ranks > (placement.domain_gpus or 1) else self.inner
         self.bandwidth = (gpu.memory_bandwidth or 0.0) * instance.partition
         self.weight_bytes = fit.term(Term.WEIGHTS)
         self.flops = speed.peak(gpu) * instance.partition

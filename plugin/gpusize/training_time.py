@@ -85,26 +85,29 @@ class Fabric(NamedTuple):
 
     inner: Link
     outer: Link
-    gpus_per_node: int
+    domain: int
+    """GPUs that the inner link joins."""
+    nodes: int = 1
+    """Nodes of those; each brings its own network."""
 
     def ring(self, ranks: int, stride: int) -> Link:
         """The link of a ring over ranks that lie `stride` apart."""
-        if ranks * stride <= self.gpus_per_node:
+        if ranks * stride <= self.domain:
             return self.inner
         # Rings side by side share the network of a node.
-        beside = min(stride, self.gpus_per_node)
-        bandwidth = (self.outer.bandwidth or 0.0) / beside
-        if beside < self.gpus_per_node:
+        beside = min(stride, self.domain)
+        bandwidth = (self.outer.bandwidth or 0.0) * self.nodes / beside
+        if beside < self.domain:
             bandwidth = min(bandwidth, self.inner.bandwidth or bandwidth)
         return self.outer._replace(bandwidth=bandwidth)
 
     def exchange(self, ranks: int) -> Link:
         """The link of an all-to-all over ranks that lie side by side: each GPU sends for itself."""
-        near = self.gpus_per_node
+        near = self.domain
         if ranks <= near:
             return self.inner
         outside = (ranks - near) / (ranks - 1)
-        bandwidth = (self.outer.bandwidth or 0.0) / near / outside
+        bandwidth = (self.outer.bandwidth or 0.0) * self.nodes / near / outside
         return self.outer._replace(bandwidth=bandwidth)
 
 
@@ -145,8 +148,9 @@ class _Clock:
         instance = placement.instance
         self.inner = inner_link(placement)
         self.gpus_per_node = instance.gpus or 1
-        self.link = outer_link(placement) if placement.nodes > 1 else self.inner
-        self.fabric = Fabric(self.inner, outer_link(placement), self.gpus_per_node)
+        outer, domain = outer_link(placement), placement.domain_gpus or 1
+        self.link = outer if placement.domains > 1 else self.inner
+        self.fabric = Fabric(self.inner, outer, domain, placement.domain_nodes)
         self.nodes = placement.nodes
         self.pcie = instance.pcie_bandwidth
         gpu = placement.gpu

@@ -23,7 +23,7 @@ def tcp_share(candidate: Candidate, interfaces: int = 1) -> float | None:
 
 def needs_fabric(candidate: Candidate, interfaces: int = 1) -> bool:
     """Tell whether the nodes of a replica exchange too much for TCP; no where that is not known."""
-    if candidate.placement.nodes == 1:
+    if candidate.placement.domains == 1:
         return False
     share = tcp_share(candidate, interfaces)
     return share is not None and share > candidate.settings.max_communication_share

@@ -61,7 +61,9 @@ def _stated_absence(candidate: Candidate) -> str:
     if not offering.zones:
         return ""
     if placement.zone is None:
-        if all(is_local_zone(zone) for zone in offering.zones):
+        # The zone of a capacity block is that of the offer that is bought.
+        bought = placement.market.value == "capacity-block"
+        if not bought and all(is_local_zone(zone) for zone in offering.zones):
             where = ", ".join(offering.zones)
             return f"{instance.id} is in {placement.region} only in Local Zones ({where})"
         return ""

@@ -11,6 +11,7 @@ from gpusize.workload import Training
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
+    from gpusize.placement import Placement
     from gpusize.resolving.candidate import Candidate
 
 SHOWN_SIZES = 8
@@ -157,16 +158,14 @@ def _bubbles(text: str, fix: str, numbers: dict[str, Number]) -> Reason:
 def tp_across_nodes(candidate: Candidate) -> Iterator[Reason]:
     """All-reduces of every layer over the network; what a training run loses is GPU306."""
     placement = candidate.placement
-    tp, gpus = placement.layout.tp, placement.instance.gpus or 0
-    if placement.nodes == 1 or tp <= gpus or candidate.demand.trains:
-        return
-    if candidate.study.joins_nodes(placement.instance):
+    tp, gpus = placement.layout.tp, placement.domain_gpus
+    if placement.domains == 1 or tp <= gpus or candidate.demand.trains:
         return
     yield Reason(
         "tp-across-nodes",
         Weight.ERROR,
-        f"tp={tp} spans nodes of {gpus} GPUs: every layer waits for the network",
-        f"tp: {gpus}, pp: {placement.nodes}",
+        f"tp={tp} spans {_domain(placement)} of {gpus} GPUs: every layer waits for the network",
+        f"tp: {gpus}, pp: {placement.domains}",
         {"tp": tp, "gpusPerNode": gpus},
     )
 
@@ -187,6 +186,10 @@ def several_nodes_undeclared(candidate: Candidate) -> Iterator[Reason]:
     )
 
 
+def _domain(placement: Placement) -> str:
+    return "UltraServers" if placement.ultraserver else "nodes"
+
+
 def layout_exceeds_node(candidate: Candidate) -> Iterator[Reason]:
     """The layout asks for more GPUs than there are."""
     placement = candidate.placement
@@ -204,10 +207,14 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
     """GPUs that are paid for and not needed: unused by the layout, or a smaller node suffices.
 
     A node that gpusize fills with copies is not busy for that: the work may need one of them. A
-    training run is: with more copies it ends sooner, for about the same money.
+    training run is: with more copies it ends sooner, for about the same money. Instances of an
+    UltraServer are idle where they have room for one more replica.
     """
     placement = candidate.placement
     layout = placement.layout
+    if wastes_ultraserver(candidate):
+        yield _idle_on_ultraserver(candidate)
+        return
     copies = min(layout.dp, candidate.demand.concurrency)
     used = layout.tp * layout.pp * layout.cp * copies
     better = ""
@@ -234,6 +241,42 @@ def idle_gpus_on_node(candidate: Candidate) -> Iterator[Reason]:
         f"{used} of the {placement.gpus} GPUs of {candidate} can do the work, {idle} are idle"
         f"{wasted}",
         f"instanceType: {better}" if better else _filled(candidate),
+        numbers,
+    )
+
+
+def wastes_ultraserver(candidate: Candidate) -> bool:
+    """Whether the UltraServers of all replicas have room for one more of them."""
+    placement = candidate.placement
+    return placement.ultraserver is not None and _idle_instances(candidate) >= placement.nodes
+
+
+def _idle_instances(candidate: Candidate) -> int:
+    """Instances that are bought with others and take no part in the work."""
+    placement, replicas = candidate.placement, candidate.demand.replicas
+    return placement.bought(replicas) - placement.nodes * replicas
+
+
+def _idle_on_ultraserver(candidate: Candidate) -> Reason:
+    placement, demand = candidate.placement, candidate.demand
+    server, idle = placement.ultraserver, _idle_instances(candidate)
+    bought = placement.bought(demand.replicas)
+    numbers: dict[str, Number] = {
+        "gpus": bought * (placement.instance.gpus or 0),
+        "gpusNeeded": placement.gpus * demand.replicas,
+    }
+    hourly, wasted = candidate.cost.hourly, ""
+    if hourly is not None:
+        monthly = hourly * HOURS_PER_MONTH * demand.hours_up * idle / bought
+        numbers["wastedUsdPerMonth"] = round(monthly, 2)
+        wasted = f": {usd(monthly)} per month at {HOURS_PER_MONTH * demand.hours_up:.0f} h"
+    fits = bought // placement.nodes
+    return Reason(
+        "idle-gpus-on-node",
+        Weight.WARN,
+        f"{bought - idle} of the {bought} instances of {server.id if server else ''} do the work,"
+        f" {idle} idle{wasted}; UltraServers are sold whole",
+        f"nodesPerReplica: {bought}" if demand.trains else f"replicas: {fits}, or another type",
         numbers,
     )
 

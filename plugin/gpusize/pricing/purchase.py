@@ -87,13 +87,15 @@ class Terms(NamedTuple):
     purchase: Purchase = NOTHING
     steady: float | None = None
     """USD of an on-demand instance-hour, for replicas that are no spot."""
+    bought: int = 0
+    """Instances that are bought with those of the work: whole UltraServers."""
 
     @property
     def paid(self) -> int:
         """Instances that are paid for while the work runs."""
         purchase = self.purchase
         if self.is_block:
-            return purchase.block_instances or self.machines
+            return max(purchase.block_instances or self.machines, self.bought)
         if purchase.reserves:
             return max(self.machines, self.held)
         base = purchase.on_demand_base * self.nodes

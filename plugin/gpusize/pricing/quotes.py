@@ -53,6 +53,10 @@ def quote(
     """
     prices = catalog.prices(instance_type, region, price_type)
     usable = [price for price in prices if price.usd is not None and "instance" in price.unit]
+    if not usable and price_type is PriceType.CAPACITY_BLOCK:
+        whole = _of_ultraserver(catalog, instance_type, region, today)
+        if whole is not None:
+            return whole
     if not usable:
         foreign = {price.currency for price in prices if price.usd is None}
         why = f"no {price_type.value} price for {instance_type} in {region}"
@@ -60,6 +64,20 @@ def quote(
             why += f" in USD, only in {', '.join(sorted(foreign))}"
         return Quote(None, "", "", why)
     return _joined(in_force(usable, today.isoformat(), catalog.is_own, zone))
+
+
+def _of_ultraserver(
+    catalog: Catalog, instance_type: str, region: str, today: datetime.date
+) -> Quote | None:
+    """The part that one instance has of the price of the smallest UltraServer that is priced."""
+    servers = [one for one in catalog.ultraservers() if one.instance_type == instance_type]
+    for server in sorted(servers, key=lambda one: one.instances):
+        prices = catalog.prices(server.id, region, PriceType.CAPACITY_BLOCK)
+        usable = [price for price in prices if price.usd is not None]
+        if usable:
+            found = _joined(in_force(usable, today.isoformat(), catalog.is_own))
+            return found._replace(usd_per_hour=(found.usd_per_hour or 0.0) / server.instances)
+    return None
 
 
 def least(

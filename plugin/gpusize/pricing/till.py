@@ -220,6 +220,7 @@ class Till:
             self.setup_hours,
             purchase,
             steady,
+            placement.bought(self.demand.replicas),
         )
 
     def _paid(self, terms: Terms | None, hours: float | None) -> Paid:

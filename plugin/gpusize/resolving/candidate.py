@@ -32,6 +32,7 @@ from gpusize.workload import (
     Optimizing,
     Training,
 )
+from gpusize_catalog.facts import Status
 
 if TYPE_CHECKING:
     import datetime
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from gpusize.resolving.smaller import Smaller
     from gpusize.speed import Speed
     from gpusize.workload import Market, Workload
-    from gpusize_catalog.facts import Gpu, InstanceType, Region
+    from gpusize_catalog.facts import Gpu, InstanceType, Region, UltraServer
     from gpusize_catalog.store import Catalog
 
 
@@ -56,6 +57,8 @@ class Hardware(NamedTuple):
     partition: float
     gpus: int
     nodes: int
+    domain: int
+    """Nodes that NVLink joins."""
     nvlink: float | None
     pcie: float | None
     p2p: bool | None
@@ -151,9 +154,18 @@ class Study:
         """Whether the network of a type is made for one replica on several nodes."""
         return instance.efa and (instance.network_gbps or 0.0) >= self.settings.min_fabric_gbps
 
-    def joins_nodes(self, instance: InstanceType) -> bool:
-        """Whether NVLink joins the nodes of a type: those of an UltraServer."""
-        return any(one.instance_type == instance.id for one in self.catalog.ultraservers())
+    def ultraservers(self, instance: InstanceType) -> tuple[UltraServer, ...]:
+        """The UltraServers that a type is sold in, the smallest first; mostly none."""
+        if instance.status is not Status.ULTRASERVER_ONLY:
+            return ()
+        found = [one for one in self.catalog.ultraservers() if one.instance_type == instance.id]
+        return tuple(sorted(found, key=lambda one: one.instances))
+
+    def ultraserver(self, instance: InstanceType, nodes: int) -> UltraServer | None:
+        """The smallest UltraServer that has so many nodes, else the largest there is."""
+        servers = self.ultraservers(instance)
+        enough = (one for one in servers if one.instances >= nodes)
+        return next(enough, servers[-1] if servers else None)
 
     def bought(self, workload: Workload, settings: ResolveSettings) -> Study:
         """The same work bought otherwise: all that is known of its memory and times stays.
@@ -413,6 +425,7 @@ class Candidate:
                 instance.partition,
                 instance.gpus or 0,
                 placement.nodes,
+                placement.domain_nodes,
                 instance.interconnect_bandwidth,
                 instance.pcie_bandwidth,
                 instance.p2p,

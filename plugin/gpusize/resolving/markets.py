@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from gpusize_catalog.facts import Gpu, InstanceType
 
 
+BLOCKS_ALONE = frozenset({"capacity-block"})
+"""Usage classes of what the API sells in no other way: UltraServers."""
+
+
 def declared_market(workload: Workload) -> Market | None:
     """The market that a declaration fixes, by name or by what it buys; None where it is open."""
     if workload.market is not None:
@@ -29,12 +33,15 @@ def markets_of(study: Study, instance: InstanceType) -> tuple[Market, ...]:
     """How the work may buy this type: as declared; else spot where interruptions cost little and
     the discount is worth them, then on demand.
 
-    A capacity block stands in where AWS sells the type no other way and a reservation is named, and
-    comes last for pre-training, which may be too large to go without capacity of its own.
+    A capacity block stands in where AWS sells the type no other way and a reservation is named, or
+    the type is pinned and sold in blocks alone. It comes last for pre-training, which may be too
+    large to go without capacity of its own.
     """
     declared = declared_market(study.workload)
     if declared is not None:
         return (declared,)
+    if study.workload.instance_type is not None and instance.usage_classes == BLOCKS_ALONE:
+        return (Market.CAPACITY_BLOCK,)
     demand, settings = study.demand, study.settings
     found = []
     if demand.interruptible and survives_spot(demand, settings, instance.id):

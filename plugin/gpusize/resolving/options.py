@@ -122,7 +122,7 @@ def _block(candidate: Candidate) -> Option | None:
     if days > MOST_DAYS:
         unknown.append(f"no block is longer than {MOST_DAYS} days, the run needs {days}")
         option = option._replace(total=None)
-    machines = declared.block_instances or candidate.placement.nodes * candidate.demand.replicas
+    machines = declared.block_instances or candidate.placement.bought(candidate.demand.replicas)
     unused = None if hours is None else days * DAY_HOURS - early - setup - hours
     first = datetime.date.fromisoformat(start) if start else None
     return option._replace(

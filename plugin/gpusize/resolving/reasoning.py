@@ -10,8 +10,8 @@ from gpusize.loading import loading_of
 from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
 from gpusize.resolving.markets import declared_market
-from gpusize.resolving.zones import standard_zones
-from gpusize.wording import price
+from gpusize.resolving.zones import is_local_zone, standard_zones
+from gpusize.wording import counted, price
 from gpusize.workload import Kind, Market
 from gpusize_catalog.units import gib, usd
 
@@ -45,21 +45,29 @@ def plan_of(candidate: Candidate, ranked: Sequence[Trial]) -> Plan:
         reasons=tuple(_reasons(candidate, ranked)),
         loading=loading_of(candidate),
         checkpoint=checkpoint_of(candidate),
+        ultraserver=placement.ultraserver.id if placement.ultraserver else None,
     )
 
 
 def _zones(candidate: Candidate) -> tuple[str, ...]:
-    placement = candidate.placement
+    placement, block = candidate.placement, candidate.workload.capacity_block
     if placement.zone is not None:
         return (placement.zone,)
+    is_block = placement.market.value == "capacity-block"
+    if is_block and block is not None and block.zone is not None:
+        return (block.zone,)
     offering = candidate.catalog.offering(placement.instance.id, placement.region)
-    return standard_zones(offering.zones) if offering else ()
+    if offering is None:
+        return ()
+    # Blocks of UltraServers are offered in a Local Zone alone.
+    return standard_zones(offering.zones) or (tuple(sorted(offering.zones)) if is_block else ())
 
 
 def _reasons(candidate: Candidate, ranked: Sequence[Trial]) -> Iterator[str]:
     yield _memory(candidate)
     yield from _speed(candidate)
     yield from _links(candidate)
+    yield from _nodes(candidate)
     yield _choice(candidate, ranked)
     yield _market(candidate)
     yield from _scaling(candidate)
@@ -156,6 +164,23 @@ def _links(candidate: Candidate) -> Iterator[str]:
         yield f"{layout} over {timing.link}: {share:.0%} of the time is spent there"
 
 
+def _nodes(candidate: Candidate) -> Iterator[str]:
+    """What is bought with the instances, and where they have to lie."""
+    placement, server = candidate.placement, candidate.placement.ultraserver
+    replicas = candidate.demand.replicas
+    if server is not None:
+        bought, used = placement.bought(replicas), placement.nodes * replicas
+        whole = counted(bought // server.instances, server.id)
+        idle = f", {bought - used} idle" if bought > used else ""
+        yield f"{whole}, sold whole: {used} of {bought} instances do the work{idle}"
+    zones = _zones(candidate)
+    if server is not None and any(is_local_zone(zone) for zone in zones):
+        yield f"{', '.join(zones)} is a Local Zone: the account must opt in"
+    if placement.nodes > 1:
+        where = f": any of {', '.join(zones)}" if len(zones) > 1 else ""
+        yield f"all {placement.nodes} nodes of a replica lie in one zone{where}"
+
+
 def price_of(candidate: Candidate) -> str:
     """The price in words; where it is not known, what the type costs at most elsewhere."""
     cost, placement = candidate.cost, candidate.placement
@@ -190,9 +215,10 @@ def _market(candidate: Candidate) -> str:
         less = f", {saving.share:.0%} below on-demand (price of {saving.date})" if saving else ""
         return f"spot: the work may be interrupted{less}"
     if market == "capacity-block":
-        if demand.kind is Kind.PRE_TRAINING:
+        named = ", and a reservation is named" if placement.capacity_reservation else ""
+        if demand.kind is Kind.PRE_TRAINING and not candidate.instance.on_demand_statement:
             return "capacity block: a pre-training of this size needs capacity of its own"
-        return "capacity block: not sold on demand, and a reservation is named"
+        return f"capacity block: not sold on demand{named}"
     survives = survives_spot(demand, candidate.settings, candidate.instance.id)
     if demand.trains and demand.interruptible and not survives:
         return "on-demand: spot interruptions would cost too much without frequent checkpoints"

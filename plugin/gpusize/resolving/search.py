@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,10 +18,11 @@ from gpusize.constraints import (
     SILICON,
     of_buying,
 )
+from gpusize.constraints.parallelism import wastes_ultraserver
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.constraints.speed import READING_PACE
 from gpusize.memory.result import Verdict
-from gpusize.placement import Layout, Pins, Placement, layouts
+from gpusize.placement import OPEN, Layout, Pins, Placement, layouts
 from gpusize.resolving.candidate import Candidate, Study, gpu_of
 from gpusize.resolving.markets import markets_of
 from gpusize.training_layouts import NODES, PLAIN, WAYS, Way, training_layouts
@@ -30,7 +31,7 @@ from gpusize_catalog.facts import Interconnect
 if TYPE_CHECKING:
     from gpusize.constraints import Constraint
     from gpusize.workload import Market
-    from gpusize_catalog.facts import Gpu, InstanceType
+    from gpusize_catalog.facts import Gpu, InstanceType, UltraServer
 
 SMALL_SHARE = 0.15
 """Communication below this part of the time is no reason to prefer one placement to another: the
@@ -134,7 +135,8 @@ class Search:
     def nodes(self, instance: InstanceType) -> int:
         """Instances of one replica: as pinned, else as many as the pinned layout takes.
 
-        Nodes without a fabric are joined only where their type is pinned.
+        Nodes without a fabric are joined only where their type is pinned. A training run takes an
+        UltraServer whole: it is paid for.
         """
         pinned = self.study.workload.nodes_per_replica
         if pinned is not None:
@@ -143,7 +145,11 @@ class Search:
             return 1
         pins = self.pins
         needed = (pins.tp or 1) * (pins.pp or 1) * (pins.dp or 1) * (pins.cp or 1)
-        return max(1, -(-needed // max(1, instance.gpus or 1)))
+        fewest = max(1, -(-needed // max(1, instance.gpus or 1)))
+        servers = self.study.ultraservers(instance)
+        if servers and self.study.demand.trains and pins == OPEN:
+            return servers[0].instances
+        return fewest
 
     def tried(self, trial: Trial) -> list[Candidate]:
         """One candidate per layout of a type, in the market that suits the work."""
@@ -195,6 +201,7 @@ class Search:
             markets_of(study, instance)[0],
             workload.zone,
             workload.capacity_reservation,
+            study.ultraserver(instance, nodes),
         )
         return Candidate(study, placement)
 
@@ -208,16 +215,25 @@ class Search:
     def layouts_of(self, instance: InstanceType, nodes: int) -> tuple[Layout, ...]:
         """The layouts to try on so many nodes of a type, the plainest first."""
         slow = instance.interconnect in (Interconnect.PCIE, Interconnect.OTHER)
-        key = (instance.gpus or 0, nodes, slow)
+        gpus, nodes = self._joined(instance, nodes)
+        key = (gpus, nodes, slow)
         found = self._judged.layouts.get(key)
         if found is None:
-            shape, gpus = self.study.shape, max(1, key[0])
+            shape, gpus = self.study.shape, max(1, gpus)
             if self.study.demand.trains:
                 walk = self._training_layouts(gpus, nodes, PLAIN)
             else:
                 walk = layouts(gpus, nodes, shape, self.pins, stages_within=slow)
             found = self._judged.layouts[key] = tuple(walk)
         return found
+
+    def _joined(self, instance: InstanceType, nodes: int) -> tuple[int, int]:
+        """GPUs that NVLink joins, and how many times: layouts know no other nodes."""
+        server = self.study.ultraserver(instance, nodes)
+        if server is None:
+            return instance.gpus or 0, nodes
+        domains = -(-nodes // server.instances)
+        return -(-nodes // domains) * (instance.gpus or 0), domains
 
     def _training_layouts(self, gpus: int, nodes: int, way: Way) -> Iterator[Layout]:
         study, pins = self.study, self.pins
@@ -230,12 +246,12 @@ class Search:
 
     def _further(self, instance: InstanceType, nodes: int) -> tuple[tuple[Layout, ...], ...]:
         """Layouts of a training run to try where no plainer one works, way by way."""
-        key = (instance.gpus or 0, nodes)
+        key = self._joined(instance, nodes)
         found = self._judged.further.get(key)
         if found is None:
             ways, seen = [], set(self.layouts_of(instance, nodes))
             for way in WAYS if self.study.demand.trains else ():
-                walk = self._training_layouts(max(1, key[0]), nodes, way)
+                walk = self._training_layouts(max(1, key[0]), key[1], way)
                 ways.append(tuple([layout for layout in walk if layout not in seen]))
                 seen.update(ways[-1])
             found = self._judged.further[key] = tuple(ways)
@@ -256,9 +272,17 @@ class Search:
         for layout in self._ways(probe) if buyable else ():
             for one in buyable:
                 best = one.at(layout)
-                if first_block(best, self.last) is None:
+                if first_block(best, self.last) is None and not self._is_waste(best):
                     return Trial(instance, nodes, best, rank_of(best))
         return Trial(instance, nodes, None, None)
+
+    def _is_waste(self, candidate: Candidate) -> bool:
+        """Whether gpusize would buy an UltraServer for a part of it: a pinned type is the user's.
+
+        The rest of the constraint about idle GPUs need not be asked: fewer GPUs come first.
+        """
+        is_pinned = self.study.workload.instance_type is not None
+        return not is_pinned and wastes_ultraserver(candidate)
 
     def _bought(self, probe: Candidate) -> list[Candidate]:
         """The probe in each market that the type is to be had in: no number of nodes changes that.
@@ -344,6 +368,10 @@ class Search:
     def numbers_of_nodes(self, instance: InstanceType) -> Iterator[int]:
         """Numbers of nodes to try beyond the fewest, those that memory rules out left aside."""
         fewest, most = self.nodes(instance), self.study.most_nodes
+        servers = self.study.ultraservers(instance)
+        if servers:
+            yield from _parts_of(servers, fewest, max(most, servers[-1].instances))
+            return
         if not self.study.demand.trains:
             yield from range(fewest + 1, most + 1)
             return
@@ -367,6 +395,15 @@ class Search:
         price = self.study.quote(candidate.placement).usd_per_hour
         machines = candidate.placement.nodes * self.study.demand.replicas
         return price is not None and price * machines <= limit
+
+
+def _parts_of(servers: Sequence[UltraServer], fewest: int, most: int) -> list[int]:
+    """Numbers of instances of UltraServers to try: halves of halves, and whole ones."""
+    largest = servers[-1].instances
+    halves = [2**power for power in range(largest.bit_length())]
+    wholes = [server.instances for server in servers]
+    several = range(largest, most + 1, largest)
+    return [size for size in sorted({*halves, *wholes, *several}) if fewest < size <= most]
 
 
 def rank_of(candidate: Candidate) -> Key:
@@ -409,7 +446,7 @@ def _layout_rank(candidate: Candidate) -> tuple[Service, Moving, float, Layout]:
         return service_of(candidate), (0, 0), slowness, placement.layout
     share = timing.communication_share
     fast = timing.link == NVLINK and share is not None
-    moving = (int(placement.layout.pp > placement.nodes), 0 if fast else _share_class(share))
+    moving = (int(placement.layout.pp > placement.domains), 0 if fast else _share_class(share))
     return service_of(candidate), moving, 1.0 if share is None else share, placement.layout
 
 

@@ -111,8 +111,11 @@ def nvlink_required(case: Case) -> Iterator[Remark]:
 def idle_gpus_on_node(case: Case) -> Iterator[Remark]:
     """The instance has more GPUs than the layout uses.
 
-    Why: idle GPUs are paid for by the hour.
-    Fix: take a smaller size of the same GPU, or fill the node with replicas (`dp`).
+    Why: idle GPUs are paid for by the hour. UltraServers are sold whole: their instances without
+        work are paid for with the others.
+    Fix: take a smaller size of the same GPU, or fill the node with replicas (`dp`), the UltraServer
+        with `replicas`.
+    Limits: silent for instances of an UltraServer that are fewer than one more replica takes.
     Sources: AWS Well-Architected, generative AI lens, GENCOST02-BP02
     """
     return wrapped(case, "idle-gpus-on-node", "instance_type", "nodes_per_replica")

@@ -369,3 +369,21 @@ def test_outputs_of_other_resources_are_wired_unread():
     assert only(mocks, SECURITY_GROUP)["vpcId"]["value"] == "vpc-CANARY"
     assert outputs["placement_group_name"] == "ours"
     assert "CANARY" not in json.dumps(mocks.inputs("gpusize:index:GpuWorkload"))
+
+
+def test_an_ultraserver_is_launched_into_its_block():
+    server = {
+        **BIG,
+        "model": "deepseek-ai/DeepSeek-V3",
+        "instance_type": "p6e-gb200.36xlarge",
+        "nodes_per_replica": 2,
+        "replicas": 4,
+        "concurrency": 64,
+        "capacity_reservation": "cr-1",
+        "capacity_block": {"days": 7, "zone": "us-east-1-dfw-2a"},
+    }
+    mocks, _, outputs = run(server)
+    template = only(mocks, TEMPLATE)
+    assert template["instanceMarketOptions"] == {"marketType": "capacity-block"}
+    assert template["placement"] == {"availabilityZone": "us-east-1-dfw-2a"}
+    assert (outputs["ultraserver"], outputs["nodes"]) == ("u-p6e-gb200x36", 2)

@@ -80,6 +80,7 @@ def placed(catalog: Catalog) -> Any:
             Market(market),
             workload.zone,
             workload.capacity_reservation,
+            study.ultraserver(instance, nodes),
         )
         return study.candidate(placement)
 
