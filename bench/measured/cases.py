@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from bench.measured.frame import Row, Skip
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.memory.formats import find_format
 from gpusize.placement import Layout, Placement
 from gpusize.versions import parse_version
 from gpusize.workload import Inference, Market, parse_workload
 from gpusize_catalog.facts import Gpu, InstanceType, Interconnect
-from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import Catalog
-from gpusize_catalog.units import GIB, MIB
+from gpusize_catalog.units import GIB
 
-NOT_SCORED = "assumed_or_backsolved_do_not_score"
 CONTEXT_WHEN_SILENT = 8192
 """Stands in where a row states no context and only its weights are compared."""
 DEV_BUILD = re.compile(r"0\.1\.dev")
@@ -50,6 +46,9 @@ OTHER_GPUS: tuple[tuple[str, float, tuple[int, int]], ...] = (
     (r"l20", 44.4, (8, 9)),
 )
 """GPUs that the catalog has no row for: GiB that CUDA reports, and compute capability."""
+SIZE = re.compile(r"(\d+)\s*gi?b\b")
+USABLE = 0.985
+"""Of a GPU's nominal memory, what CUDA reports; CONTRIBUTING, "Add a GPU"."""
 SAME_TOTAL = 0.015
 """GiB by which a stated total may differ from a GPU's, logs being rounded to 0.01."""
 NVLINK_GPUS = frozenset({"H100", "H200", "A100-40GB", "A100-80GB", "B200"})
@@ -80,63 +79,21 @@ CACHES = {"fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "f16": "fp16"}
 OWN_DRAFT = re.compile(r"mtp|nextn|eagle", re.IGNORECASE)
 
 
-class Skip(Exception):
-    """Why a row cannot be predicted."""
-
-
-class Truth(NamedTuple):
-    """What was measured, bytes and counts."""
-
-    weights: int | None
-    concurrency: float | None
-    tokens: int | None
-    cache: int | None
-    fits: bool | None
-    """Whether it ran and a full-context request can be served."""
-
-
 class Case(NamedTuple):
     """One row, ready to predict."""
 
-    id: str
-    engine: str
     workload: Inference
     placement: Placement
     architecture: Architecture
-    truth: Truth
-    has_gpu: bool
-    has_context: bool
-    has_fraction: bool
 
 
-def read_all(path: Path, catalog: Catalog) -> tuple[list[Case], Counter[str]]:
-    """Make cases of all rows of a file, and count why the others were left out."""
-    skipped: Counter[str] = Counter()
-    rows = path.read_text(encoding="utf-8").splitlines()
-    cases = [_read(json.loads(row), catalog, skipped) for row in rows]
-    return [case for case in cases if case is not None], skipped
-
-
-def _read(row: dict[str, Any], catalog: Catalog, skipped: Counter[str]) -> Case | None:
-    try:
-        return read(row, catalog)
-    except Skip as reason:
-        skipped[str(reason)] += 1
-        return None
-
-
-def read(row: dict[str, Any], catalog: Catalog) -> Case:
+def read(row: Row, catalog: Catalog) -> Case:
     """Make a case of a row; raises `Skip` with the reason."""
-    if row["sanity"].get("arch_facts") == NOT_SCORED:
-        raise Skip("the row's own facts are assumed: not scored")
-    if row.get("speculative") and _draft(row, catalog) is None:
+    if row["speculative"] and _draft(row, catalog) is None:
         raise Skip("a draft model that is not stated was loaded too")
-    architecture = _architecture(row, catalog)
-    gpu, known = _gpu(row, catalog)
-    try:
-        workload = _workload(row, architecture, catalog)
-    except GpuSizeError as error:
-        raise Skip(str(error)) from error
+    architecture = model_of(row, catalog)
+    gpu, _ = find_gpu(row, catalog)
+    workload = _workload(row, architecture, catalog)
     layout = Layout(
         tp=row["tensor_parallel"] or 1,
         pp=row["pipeline_parallel"] or 1,
@@ -144,27 +101,16 @@ def read(row: dict[str, Any], catalog: Catalog) -> Case:
     )
     instance = node_of(gpu, row["n_gpus"] or 1, catalog)
     placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
-    return Case(
-        row["id"],
-        workload.engine.name,
-        workload,
-        placement,
-        architecture,
-        _truth(row["measured"]),
-        known,
-        row["max_model_len"] is not None,
-        row["gpu_memory_utilization"] is not None,
-    )
+    return Case(workload, placement, architecture)
 
 
-def _architecture(row: dict[str, Any], catalog: Catalog) -> Architecture:
-    name = _known_name(row["model"] or "", catalog)
-    if not name:
+def model_of(row: Row, catalog: Catalog) -> Architecture:
+    """The model's facts; raises `Skip` where the catalog has none."""
+    names = (row[field] for field in ("model", "arch", "hf_id", "base_model"))
+    found = next((known for name in names if name and (known := _known_name(name, catalog))), "")
+    if not found:
         raise Skip(f"no facts for {row['model']}")
-    try:
-        return architecture_of(name, catalog)
-    except GpuSizeError as error:
-        raise Skip(str(error)) from error
+    return architecture_of(found, catalog)
 
 
 def _known_name(name: str, catalog: Catalog) -> str:
@@ -182,7 +128,7 @@ def _known_name(name: str, catalog: Catalog) -> str:
     return next(iter(found.values())) if len(found) == 1 else ""
 
 
-def _draft(row: dict[str, Any], catalog: Catalog) -> str | None:
+def _draft(row: Row, catalog: Catalog) -> str | None:
     """The draft that a row states; None where it says no more than that there is one."""
     word = row["speculative"]
     if not isinstance(word, str):
@@ -192,12 +138,12 @@ def _draft(row: dict[str, Any], catalog: Catalog) -> str | None:
     return _known_name(word, catalog) or None
 
 
-def _workload(row: dict[str, Any], architecture: Architecture, catalog: Catalog) -> Inference:
+def _workload(row: Row, architecture: Architecture, catalog: Catalog) -> Inference:
     version = row["engine_version"]
     if version and (DEV_BUILD.match(version) or parse_version(version.replace(".x", "")) is None):
         version = _release(version)
     name = ENGINES.get(row["engine"], row["engine"])
-    draft = _draft(row, catalog) if row.get("speculative") else None
+    draft = _draft(row, catalog) if row["speculative"] else None
     context = row["max_model_len"] or architecture.max_position or CONTEXT_WHEN_SILENT
     engine = {
         "name": name,
@@ -233,7 +179,7 @@ def _release(version: str) -> str | None:
     return found.group(0) if found else None
 
 
-def _format(row: dict[str, Any], catalog: Catalog) -> str:
+def _format(row: Row, catalog: Catalog) -> str:
     word = (row["weights_dtype_quantization"] or "auto").lower()
     if word in OPEN_FORMATS:
         raise Skip(f"weights format {word}")
@@ -242,7 +188,7 @@ def _format(row: dict[str, Any], catalog: Catalog) -> str:
     return next((known for pattern, known in FORMATS if re.search(pattern, word)), word)
 
 
-def _cache(row: dict[str, Any]) -> str:
+def _cache(row: Row) -> str:
     word = row["kv_dtype"] or "auto"
     if word.startswith("auto"):
         return "auto"
@@ -251,7 +197,7 @@ def _cache(row: dict[str, Any]) -> str:
     return CACHES.get(word, word)
 
 
-def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
+def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
     """The GPU, and whether the row states it; any one where only weights can be compared."""
     name = (row["gpu"] or "").lower()
     total = row["gpu_total_gib"]
@@ -273,10 +219,13 @@ def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
         return template._replace(
             id=name, usable_bytes=round(total * GIB), compute_capability=None
         ), True
+    if stated := SIZE.search(name):
+        usable = round(int(stated[1]) * USABLE * GIB)
+        return template._replace(id=name, usable_bytes=usable, compute_capability=None), True
     return template, False
 
 
-def _kept_by_host(pattern: str, row: dict[str, Any]) -> float:
+def _kept_by_host(pattern: str, row: Row) -> float:
     """GiB of a unified memory that an engine which counts what is free does not see."""
     return UNIFIED_GPUS.get(pattern, 0.0) if row["engine"] == "sglang" else 0.0
 
@@ -286,20 +235,3 @@ def node_of(gpu: Gpu, count: int, catalog: Catalog) -> InstanceType:
     template = catalog.instance("p5.48xlarge")
     link = Interconnect.NVSWITCH if gpu.id in NVLINK_GPUS else Interconnect.PCIE
     return template._replace(gpus=count, gpu_id=gpu.id, partition=1.0, interconnect=link)
-
-
-def _truth(measured: dict[str, Any]) -> Truth:
-    fits = measured.get("fits")
-    if measured.get("full_context_fits") is False:
-        fits = False
-    return Truth(
-        _bytes(measured.get("weights_gib_per_gpu")),
-        measured.get("max_concurrency"),
-        measured.get("kv_tokens"),
-        _bytes(measured.get("kv_available_gib_per_gpu")),
-        fits,
-    )
-
-
-def _bytes(gib: float | None) -> int | None:
-    return None if gib is None else round(gib * 1024 * MIB)

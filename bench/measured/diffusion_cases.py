@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bench.measured.cases import Skip
+from bench.measured.frame import Row, Skip
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.pipeline import find_pipeline
 from gpusize.workload import DiffusionTraining, parse_workload
@@ -29,14 +29,12 @@ SIZE = re.compile(r"(?:(\d+)x)?(\d+)x(\d+)$")
 SWAPPED = re.compile(r"swap|offload")
 
 
-def diffusion_workload(
-    row: dict[str, Any], catalog: Catalog
-) -> tuple[DiffusionTraining, Architecture]:
+def diffusion_workload(row: Row, catalog: Catalog) -> tuple[DiffusionTraining, Architecture]:
     """Make a declaration of a row; raises `Skip` with the reason."""
     modality = MODALITIES[row["modality"]]
     pipeline = find_pipeline(row["model"], catalog)
     trainer = TRAINERS.get(row["framework"])
-    size = SIZE.match(row.get("resolution") or "")
+    size = SIZE.match(row["resolution"] or "")
     for is_there, reason in (
         (pipeline, f"no facts for {row['model']}"),
         (trainer, f"no constants for {row['framework']}"),
@@ -62,8 +60,8 @@ def diffusion_workload(
         "height": int(size[2 if size[1] else 3]),
         "microBatch": row["micro_batch"],
         "recompute": "full" if row["gradient_checkpointing"] else "none",
-        "cachedLatents": row.get("cached_latents", trainer in CACHING),
-        "cachedTextEmbeddings": row.get("cached_text_embeddings", trainer in CACHING),
+        "cachedLatents": _cached(row["cached_latents"], trainer),
+        "cachedTextEmbeddings": _cached(row["cached_text_embeddings"], trainer),
         "optimizer": "adamw-8bit" if "8bit" in (row["optimizer"] or "") else "adamw",
     }
     if row["method"] != "full":
@@ -74,3 +72,8 @@ def diffusion_workload(
     workload = parse_workload(declared)
     assert isinstance(workload, DiffusionTraining)
     return workload, architecture_of(pipeline.name, catalog)
+
+
+def _cached(stated: bool | None, trainer: str) -> bool:
+    """Whether something is encoded before the training: as stated, else as the trainer does."""
+    return trainer in CACHING if stated is None else stated

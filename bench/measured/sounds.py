@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.measured.cases import Skip
+from bench.measured.frame import Row, Skip
 from gpusize.pipeline import find_pipeline
 from gpusize_catalog.store import Catalog
 
@@ -22,19 +22,29 @@ ENGINES = ("transformers", "faster-whisper")
 OFFLOADS = ("none", "model", "sequential")
 
 
-def of_sound(row: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
+def check(row: Row, catalog: Catalog) -> None:
+    """Raise `Skip` where a row cannot be scored."""
+    model = row["model"] or ""
+    for is_there, reason in (
+        (catalog.find_model(model) or find_pipeline(model, catalog), f"no facts for {model}"),
+        (row["evidence"] in MEASURED | STATED, "a requirement or a report, no figure of a run"),
+        (STALE not in (row["notes"] or ""), "another model was still held"),
+        (row["dtype"], "precision is not stated"),
+        (row["task"] not in TEXTS or row["seq_len"], "length of the texts is not stated"),
+    ):
+        if not is_there:
+            raise Skip(reason)
+
+
+def of_sound(row: Row, catalog: Catalog) -> dict[str, Any]:
     """What a row about speech or music declares."""
-    model = row["model"]
-    is_pipeline = find_pipeline(model, catalog) is not None
-    if not is_pipeline and catalog.find_model(model) is None:
-        raise Skip(f"no facts for {model}")
-    _check(row)
-    words = row.get("engine", ENGINES[0]).split()
+    is_pipeline = find_pipeline(row["model"], catalog) is not None
+    words = (row["engine"] or ENGINES[0]).split()
     if words[0] not in ENGINES:
         raise Skip(f"engine {row['engine']}")
     declared = {**_common(row), "modality": "audio", "seconds": CLIP_SECONDS}
     if not is_pipeline:
-        beams = row.get("beam") or 1
+        beams = row["beam"] or 1
         return {**declared, "engine": words[0], "weightsFormat": row["dtype"], "beams": beams}
     if row["offload"] not in OFFLOADS:
         raise Skip(f"offload {row['offload']}")
@@ -42,32 +52,19 @@ def of_sound(row: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     return {**declared, "computePrecision": row["dtype"], "pipeline": held}
 
 
-def of_texts(row: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
+def of_texts(row: Row) -> dict[str, Any]:
     """What a row about embedding or ranking declares."""
-    if catalog.find_model(row["model"]) is None:
-        raise Skip(f"no facts for {row['model']}")
-    _check(row)
-    if not row.get("seq_len"):
-        raise Skip("length of the texts is not stated")
-    length = row["seq_len"]
-    return {**_common(row), "modality": "embedding", "contextLength": length}
+    return {**_common(row), "modality": "embedding", "contextLength": row["seq_len"]}
 
 
-def is_process(row: dict[str, Any]) -> bool:
+def is_process(row: Row) -> bool:
     """Whether the figure is of the whole process, its CUDA context among it."""
     return PROCESS in (row["mem_kind"] or "")
 
 
-def _check(row: dict[str, Any]) -> None:
-    if row["n_gpus"] != 1:
+def _common(row: Row) -> dict[str, Any]:
+    if (row["n_gpus"] or 1) != 1:
         raise Skip("one model over several GPUs")
-    if not (row["measured"] or {}).get("peak_gib") or row["evidence"] not in MEASURED | STATED:
-        raise Skip("a requirement or a report, no figure of a run")
-    if STALE in (row["notes"] or ""):
-        raise Skip("another model was still held")
-
-
-def _common(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": "batch-inference",
         "model": row["model"],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from bench.measured.cases import Skip, node_of
+from bench.measured.cases import node_of
+from bench.measured.frame import Row, Skip
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.placement import Layout, Placement
 from gpusize.workload import Market, Workload, parse_workload
@@ -68,26 +69,17 @@ UNITS = {
 class Rate(NamedTuple):
     """One row, ready to predict."""
 
-    id: str
-    group: str
-    """training, batch 1 or offline."""
     counts: str
+    """One of `UNITS`."""
     workload: Workload
     placement: Placement
     architecture: Architecture
     prompt: int
     output: int
-    measured: float
-    """Tokens per second, as `counts` says."""
 
 
-def read(row: dict[str, Any], catalog: Catalog) -> Rate:
+def read(row: Row, catalog: Catalog) -> Rate:
     """Make a case of a row; raises `Skip` with the reason."""
-    unit = row["measured"].get("unit")
-    if unit not in UNITS:
-        raise Skip(f"a rate in {unit}")
-    if catalog.find_model(row["model"]) is None:
-        raise Skip("no facts for the model")
     architecture = architecture_of(row["model"], catalog)
     gpu = _gpu(row["gpu"], catalog)
     if row["task"] == "training":
@@ -102,12 +94,8 @@ def _gpu(name: str, catalog: Catalog) -> Gpu:
     raise Skip(f"GPU {name}")
 
 
-def _generation(
-    row: dict[str, Any], architecture: Architecture, gpu: Gpu, catalog: Catalog
-) -> Rate:
+def _generation(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog) -> Rate:
     prompt, output = row["isl"], row["osl"]
-    if not prompt or not output:
-        raise Skip("lengths of prompt and output are not stated")
     engine = next((name for word, name in ENGINES if re.search(word, row["engine"].lower())), None)
     if engine is None:
         raise Skip(f"engine {row['engine']}")
@@ -132,15 +120,12 @@ def _generation(
         }
     )
     return Rate(
-        row["id"],
-        "offline" if counts == "output" else "batch 1",
         counts,
         workload,
         _placed(gpu, count, layout, catalog),
         architecture,
         prompt,
         output,
-        float(row["measured"]["value"]),
     )
 
 
@@ -150,17 +135,15 @@ def _format(word: str) -> str:
     return FORMATS[word]
 
 
-def _training(row: dict[str, Any], architecture: Architecture, gpu: Gpu, catalog: Catalog) -> Rate:
+def _training(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog) -> Rate:
     trainer = next((name for word, name in TRAINERS if row["engine"].startswith(word)), None)
     if trainer is None:
         raise Skip(f"no constants for {row['engine']}")
-    if not row["seq_len"] or not row["batch"]:
-        raise Skip("sequence length or micro batch is not stated")
     sizes = {name: int(number) for name, number in SIZES.findall(row["parallelism"] or "")}
-    count = row["n_gpus"]
+    count = row["n_gpus"] or 1
     tp, pp = sizes.get("tp", 1), sizes.get("pp", 1)
     layout = Layout(tp, pp, max(1, count // (tp * pp)), sizes.get("ep", 1))
-    method = row.get("method") or "pretrain"
+    method = row["method"] or "pretrain"
     declared: dict[str, Any] = {
         "kind": "pre-training" if method == "pretrain" else "fine-tuning",
         "model": architecture.name,
@@ -168,24 +151,21 @@ def _training(row: dict[str, Any], architecture: Architecture, gpu: Gpu, catalog
         "trainer": trainer,
         "sequenceLength": row["seq_len"],
         "microBatch": row["batch"],
-        "recompute": "full" if row.get("activation_checkpointing") else "none",
+        "recompute": "full" if row["activation_checkpointing"] else "none",
     }
     if method != "pretrain":
         declared["method"] = "lora" if method == "lora" else "full"
-    if row.get("global_batch"):
+    if row["global_batch"]:
         declared["globalBatch"] = row["global_batch"]
     if layout.dp > 1:
         declared["sharding"] = "zero-1" if trainer == "megatron" else "fsdp"
     return Rate(
-        row["id"],
-        "training",
         "training",
         parse_workload(declared),
         _placed(gpu, count, layout, catalog),
         architecture,
         0,
         0,
-        float(row["measured"]["value"]) * count,
     )
 
 

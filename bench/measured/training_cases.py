@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.measured.cases import GPUS, NVLINK_GPUS, Skip
+from bench.measured.cases import GPUS, model_of, node_of
 from bench.measured.diffusion_cases import MODALITIES, diffusion_workload
-from gpusize.architecture import Architecture, architecture_of
+from bench.measured.frame import Row, Skip
+from gpusize.architecture import Architecture
 from gpusize.placement import Layout, Placement
 from gpusize.workload import Market, Optimizing, Training, parse_workload
-from gpusize_catalog.facts import Gpu, InstanceType, Interconnect
-from gpusize_catalog.problems import GpuSizeError
+from gpusize_catalog.facts import Gpu
 from gpusize_catalog.store import Catalog
-from gpusize_catalog.units import GIB
 
 TRAINERS = (
     ("litgpt", "litgpt"),
@@ -61,54 +57,25 @@ REPORT = re.compile(r"(20\d{4})")
 LOSS_CHANGED = "202604"
 NARROW = re.compile(r"fp8|mxfp8|nvfp4")
 """Formats that products are computed in, where the row of a run names no other."""
-CAPPED = "capped"
-"""Rows whose sequences are as long as their data: what is stated bounds them, and so the peak."""
 STEPS = re.compile(r"(gbs=)?(\d+)")
-UNSTATED = re.compile(r"offload")
-STATED = ("official estimator", "stated, rounded", "stated")
-"""Evidence that is no measurement."""
 
 
-class Row(NamedTuple):
+class Run(NamedTuple):
     """One row, ready to predict."""
 
-    id: str
-    group: str
-    """dense, other, pipelines, or capped: the length is a limit that sequences may not reach."""
     workload: Optimizing
     placement: Placement
     architecture: Architecture
-    peak: int | None
     kind: str
     """allocated, reserved or process: what the peak counts."""
-    fits: bool | None
-    has_gpu: bool
 
 
-def read_all(path: Path, catalog: Catalog) -> tuple[list[Row], Counter[str]]:
-    """Make rows of a file, and count why the others were left out."""
-    skipped: Counter[str] = Counter()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    rows = [_read(json.loads(line), catalog, skipped) for line in lines]
-    return [row for row in rows if row is not None], skipped
-
-
-def _read(row: dict[str, Any], catalog: Catalog, skipped: Counter[str]) -> Row | None:
-    try:
-        return read(row, catalog)
-    except Skip as reason:
-        skipped[str(reason)] += 1
-    except GpuSizeError as error:
-        skipped[str(error).splitlines()[-1].strip()] += 1
-    return None
-
-
-def _trainer_and_method(row: dict[str, Any]) -> tuple[str, str]:
+def _trainer_and_method(row: Row) -> tuple[str, str]:
     """What ran, in gpusize's words; raises `Skip` for what it does not size."""
-    if UNSTATED.search(row["source"]) and "offload" not in (row["sharding"] or ""):
-        raise Skip("what is offloaded is not stated")
-    trainer = next((name for word, name in TRAINERS if row["framework"].startswith(word)), None)
-    if row.get("modality") in ELSEWHERE:
+    trainer = next(
+        (name for word, name in TRAINERS if (row["framework"] or "").startswith(word)), None
+    )
+    if row["modality"] in ELSEWHERE:
         raise Skip(f"modality {row['modality']}")
     if trainer == "ms-swift" and SPREAD.search(row["sharding"] or ""):
         trainer = "megatron"
@@ -117,72 +84,53 @@ def _trainer_and_method(row: dict[str, Any]) -> tuple[str, str]:
     method = METHODS.get(row["method"])
     if method is None:
         raise Skip(f"method {row['method']}")
-    if row["seq_len"] is None or row["micro_batch"] is None:
-        raise Skip("no sequence length or micro batch stated")
     return trainer, method
 
 
-def read(row: dict[str, Any], catalog: Catalog) -> Row:
+def read(row: Row, catalog: Catalog) -> Run:
     """Make a case of a row; raises `Skip` with the reason."""
-    if row.get("modality") in MODALITIES:
-        workload, architecture = diffusion_workload(row, catalog)
-        return _case(
-            row, "pipelines", workload, Layout(dp=row["n_gpus"] or 1), architecture, catalog
-        )
+    if row["modality"] in MODALITIES:
+        drawn, pipeline = diffusion_workload(row, catalog)
+        return _run(row, drawn, Layout(dp=row["n_gpus"] or 1), pipeline, catalog)
     trainer, method = _trainer_and_method(row)
-    architecture = _architecture(row, catalog)
-    sharding = row["sharding"] or ""
-    sizes = {name: int(number) for name, number in SIZE.findall(sharding)}
-    count = row["n_gpus"] or 1
+    architecture = model_of(row, catalog)
+    layout = layout_of(row)
+    if trainer == "torchtitan" and layout.pp > 1:
+        # Its local batch is what the stages work off, one micro batch for each.
+        row = Row({**row, "micro_batch": max(1, row["micro_batch"] // layout.pp)})
+    workload = _workload(row, trainer, method, architecture, layout)
+    return _run(row, workload, layout, architecture, catalog)
+
+
+def layout_of(row: Row) -> Layout:
+    """How a row says its run was spread; all GPUs that it does not name hold copies."""
+    sizes = {name: int(number) for name, number in SIZE.findall(row["sharding"] or "")}
     tp, pp = sizes.get("tp", 1), sizes.get("pp", 1)
     cp = max(sizes.get("cp", 1), sizes.get("sp", 1))
-    layout = Layout(tp, pp, max(1, count // (tp * pp * cp)), sizes.get("ep", 1), cp)
-    if trainer == "torchtitan" and pp > 1:
-        # Its local batch is what the stages work off, one micro batch for each.
-        row = {**row, "micro_batch": max(1, row["micro_batch"] // pp)}
-    workload = _workload(row, trainer, method, architecture, layout)
-    is_dense = not architecture.experts_total and not architecture.vision_params and pp == 1
-    group = "dense" if is_dense else "other"
-    if row.get("packed") is False and not row["framework"].startswith("axolotl"):
-        group = CAPPED
-    return _case(row, group, workload, layout, architecture, catalog)
+    count = row["n_gpus"] or 1
+    return Layout(tp, pp, max(1, count // (tp * pp * cp)), sizes.get("ep", 1), cp)
 
 
-def _case(
-    row: dict[str, Any],
-    group: str,
+def is_capped(row: Row) -> bool:
+    """Whether the length that is stated is a limit that sequences may not reach."""
+    return row["packed"] is False and not (row["framework"] or "").startswith("axolotl")
+
+
+def _run(
+    row: Row,
     workload: Optimizing,
     layout: Layout,
     architecture: Architecture,
     catalog: Catalog,
-) -> Row:
-    gpu, known = _gpu(row, catalog)
-    instance = _instance(gpu, row["n_gpus"] or 1, catalog)
-    measured = row["measured"]
-    peak = measured.get("peak_gib_per_gpu")
-    stated = row["evidence"].startswith(STATED)
-    return Row(
-        row["id"],
-        group,
-        workload,
-        Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND),
-        architecture,
-        None if peak is None or stated else round(peak * GIB),
-        _counted(row["mem_kind"] or ""),
-        None if group == CAPPED else False if measured.get("oom") else measured.get("fits"),
-        known,
-    )
-
-
-def _architecture(row: dict[str, Any], catalog: Catalog) -> Architecture:
-    for name in (row["model"], row.get("arch")):
-        if name and catalog.find_model(name) is not None:
-            return architecture_of(name, catalog)
-    raise Skip("no facts for the model")
+) -> Run:
+    gpu, _ = find_gpu(row, catalog)
+    instance = node_of(gpu, row["n_gpus"] or 1, catalog)
+    placement = Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
+    return Run(workload, placement, architecture, _counted(row["mem_kind"] or ""))
 
 
 def _workload(
-    row: dict[str, Any],
+    row: Row,
     trainer: str,
     method: str,
     architecture: Architecture,
@@ -193,7 +141,7 @@ def _workload(
         "kind": "pre-training" if pretrains else "fine-tuning",
         "model": architecture.name,
         "region": "us-east-1",
-        "trainer": _versioned(trainer, row["source"]),
+        "trainer": _versioned(trainer, row["source"] or ""),
         "sequenceLength": row["seq_len"],
         "microBatch": row["micro_batch"],
         "attention": "eager" if row["flash_attention"] is False else "flash",
@@ -204,7 +152,7 @@ def _workload(
     declared.update(_stated(row, layout))
     if not pretrains:
         declared["method"] = method
-        declared["objective"] = _objective(row["source"])
+        declared["objective"] = _objective(row["source"] or "")
         if method != "full":
             declared["adapter"] = _adapter(row)
             native = architecture.native_format
@@ -217,13 +165,13 @@ def _workload(
     return workload
 
 
-def _stated(row: dict[str, Any], layout: Layout) -> dict[str, Any]:
+def _stated(row: Row, layout: Layout) -> dict[str, Any]:
     """What a row says of how it runs; the trainer decides the rest."""
     found = {
         "recompute": _recompute(row["gradient_checkpointing"]),
         "globalBatch": _global_batch(str(row["grad_accum"] or ""), row["micro_batch"] * layout.dp),
-        "offloadActivations": row.get("activation_offload"),
-        "loss": LOSSES.get(row.get("loss_impl") or ""),
+        "offloadActivations": row["activation_offload"],
+        "loss": LOSSES.get(row["loss_impl"] or ""),
         "sharding": _sharding(row["sharding"] or "") or None,
     }
     return {key: value for key, value in found.items() if value is not None}
@@ -284,7 +232,7 @@ def _optimizer(word: str) -> str:
     return next((name for part, name in OPTIMIZERS if part in folded), "adamw")
 
 
-def _adapter(row: dict[str, Any]) -> dict[str, Any]:
+def _adapter(row: Row) -> dict[str, Any]:
     words = row["lora_targets"] or "all"
     targets = "all-linear"
     if "proj" in words and "up" in words and "expert" not in words:
@@ -300,18 +248,13 @@ def _adapter(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _gpu(row: dict[str, Any], catalog: Catalog) -> tuple[Gpu, bool]:
+def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
+    """The GPU, and whether the row names one; any one where it does not."""
     name = (row["gpu"] or "").lower().replace("a800", "a100")
     for pattern, gpu_id in GPUS:
         if re.search(pattern, name):
             return catalog.gpu(gpu_id), True
     return catalog.gpu("A100-80GB"), False
-
-
-def _instance(gpu: Gpu, count: int, catalog: Catalog) -> InstanceType:
-    template = catalog.instance("p5.48xlarge")
-    link = Interconnect.NVSWITCH if gpu.id in NVLINK_GPUS else Interconnect.PCIE
-    return template._replace(gpus=count, gpu_id=gpu.id, partition=1.0, interconnect=link)
 
 
 def _counted(kind: str) -> str:

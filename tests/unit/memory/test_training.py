@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from bench.measured.score import percentile
-from bench.measured.training_cases import read_all
-from bench.measured.training_score import Score, data, report, score
 from gpusize.architecture import architecture_of
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term, Verdict
@@ -19,7 +14,6 @@ from gpusize.memory.weights import Stage
 from gpusize.placement import Layout, Placement
 from gpusize.workload import AdapterTargets, Market, parse_workload
 
-CASES = Path(__file__).parents[4] / "shared" / "cases" / "training.jsonl"
 LLAMA = "meta-llama/Llama-3.1-8B"
 GIB = 2**30
 
@@ -265,33 +259,6 @@ def test_qlora_of_wide_weights_is_unknown(catalog):
     found = fit(parse_workload(raw), placement, catalog)
     assert found.verdict is Verdict.UNKNOWN
     assert "quantized" in found.reasons[0]
-
-
-@pytest.fixture(scope="module")
-def result(catalog) -> Score:
-    if not CASES.is_file():
-        pytest.skip("the measured cases are not beside the repository")
-    rows, skipped = read_all(CASES, catalog)
-    return score(rows, catalog, skipped)
-
-
-def test_measured_peaks_of_dense_models(result):
-    group = data(result)["groups"]["training.dense"]
-    assert group["covered"] >= 0.95 * group["n"] > 90
-    assert group["median"] <= 0.10
-    assert group["within20"] >= 0.80
-
-
-def test_measured_peaks_of_other_models(result):
-    errors = [abs(miss.error) for miss in result.groups["other"]]
-    assert percentile(errors, 0.5) <= 0.20
-
-
-def test_measured_verdicts(result):
-    found = data(result)["fit"]["training"]
-    assert found["caught"] >= 0.9 * found["oomRows"]
-    assert found["falseAlarms"] <= 0.05 * found["ranRows"]
-    assert "training.dense" in report(result, 3)
 
 
 def looking(catalog, layout=None, trainer="hf", **more):
