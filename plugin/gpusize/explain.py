@@ -134,6 +134,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "budgetGib": _gib(fit.budget),
         "marginGib": _gib(fit.margin),
         "bandGib": _gib(fit.band),
+        "confidence": fit.confidence,
     }
     if fit.sharding:
         return {

@@ -59,6 +59,10 @@ FIT: dict[str, tuple[Json, str]] = {
     "budgetGib": (NUMBER, "GiB of one GPU that the engine may use."),
     "marginGib": (NUMBER, "GiB left, negative when it does not fit."),
     "bandGib": (NUMBER, "One-sided error of the need, GiB."),
+    "confidence": (
+        TEXT,
+        "How sure the need is, by its error against the budget: high (1 %), medium (2.5 %) or low.",
+    ),
     "kvPoolGib": (NUMBER, "GiB of one GPU left for the KV cache."),
     "sequences": (NUMBER, "Sequences of the declared context that run at once in one replica."),
     "longestContext": (WHOLE, "Tokens of the longest single sequence that fits."),

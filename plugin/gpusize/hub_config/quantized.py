@@ -12,6 +12,8 @@ ALGORITHMS = {"NVFP4": "nvfp4", "FP8": "fp8", "W4A16_AWQ": "awq"}
 """What ModelOpt calls its algorithms."""
 GPTQ_BITS = {"4": "gptq", "8": "gptq-int8"}
 BLOCK_STRATEGIES = ("block",)
+MXFP4_GROUP = 32
+"""Weights that share a scale in MXFP4; NVFP4 has 16."""
 DEFAULT_TYPE = "bf16"
 
 
@@ -58,7 +60,8 @@ def _compressed(quantization: dict[str, Any]) -> str | None:
         return None
     kind, bits, strategy = (weights[0].get(key) for key in ("type", "num_bits", "strategy"))
     if kind == "float":
-        names = {8: "fp8-block" if strategy in BLOCK_STRATEGIES else "fp8", 4: "nvfp4"}
+        narrow = "mxfp4" if weights[0].get("group_size") == MXFP4_GROUP else "nvfp4"
+        names = {8: "fp8-block" if strategy in BLOCK_STRATEGIES else "fp8", 4: narrow}
         return names.get(bits) if isinstance(bits, int) else None
     if kind != "int":
         return None

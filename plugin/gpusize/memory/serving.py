@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpusize.memory import kernels, kv_cache, neighbors, runtime, setup, verdict, weights
-from gpusize.memory.result import Assumption, Fit, Term, unknown
+from gpusize.memory.result import Assumption, Fit, unknown
 from gpusize.memory.runtime import Batch, Device, Parts, Step
-from gpusize_catalog.units import GIB, MIB, gib
+from gpusize.memory.serving_rank import (
+    Rank,
+    Split,
+    binding,
+    cache_terms,
+    fixed_terms,
+    kernel_question,
+    room,
+)
+from gpusize_catalog.units import GIB, MIB
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -22,28 +31,6 @@ ALL_UNLESS_FRACTION = "all-unless-fraction"
 """Words of the engines table: for how many sequences a cache is laid out at start."""
 TENSOR = "tensor"
 """Word of the engines table: ranks share every layer."""
-
-
-class Split(NamedTuple):
-    """Weights of one rank of a pipeline stage."""
-
-    stage: weights.Stage
-    weights: int
-
-
-class Rank(NamedTuple):
-    """What a rank of one stage needs, whatever the memory of its GPU."""
-
-    parts: Parts
-    taken: int
-    """Bytes that count in the engine's budget, cache apart."""
-    cache: KvCache
-    kept: int
-    """Bytes of cache that the engine lays out at start."""
-    terms: tuple[tuple[Term, int], ...]
-    """All terms."""
-    error: int
-    """One-sided error of the need, bytes."""
 
 
 class Serving:
@@ -92,14 +79,14 @@ class Serving:
         if known is None:
             return unknown(tuple(self.problems))
         if device.capability and self._kernel(known, device.capability) is None:
-            return unknown((_kernel_question(known, device.capability),))
+            return unknown((kernel_question(known, device.capability),))
         layout = self._ranked(known, layout)
         if layout.pp > self.architecture.layers:
             return unknown((f"{layout.pp} stages are more than the model has layers",))
         batch = self._batch(known, device)
         splits = self._split(known, layout)
         stages = [self._stage(known, device, layout, batch, split) for split in splits]
-        return min(stages, key=_room) if len(stages) > 1 else stages[0]
+        return min(stages, key=room) if len(stages) > 1 else stages[0]
 
     def floor(self, layout: Layout) -> int:
         """Bytes of a rank below which no GPU can be: weights and one sequence, less the error.
@@ -210,7 +197,7 @@ class Serving:
             budget,
             pool - kept,
             rank.error,
-            _binding(parts, budget.limit, kept, context),
+            binding(parts, budget.limit, kept, context),
         )
         return Fit(
             judged,
@@ -286,14 +273,14 @@ class Serving:
         cache = self._cache(known, step.tp, batch.tokens, split.stage.layers)
         reserved = self._reserved(engine, batch)
         kept = cache.bytes_for(self.workload.context_length, reserved)
-        fixed = _fixed_terms(engine, parts)
+        fixed = fixed_terms(engine, parts)
         taken = sum([size for _, size in fixed])
         return Rank(
             parts,
             taken,
             cache,
             kept,
-            (fixed[0], *_cache_terms(kept, cache.state_bytes * reserved), *fixed[1:]),
+            (fixed[0], *cache_terms(kept, cache.state_bytes * reserved), *fixed[1:]),
             verdict.band(engine, known.form, parts.weights, taken - parts.weights, kept),
         )
 
@@ -360,44 +347,3 @@ class Serving:
         if declared.max_sequences is None:
             taken.append(Assumption("engine.maxSequences", str(batch.sequences), why))
         return taken
-
-
-def _kernel_question(known: setup.Setup, capability: tuple[int, int] | None) -> str:
-    """What the kernels table does not say."""
-    name = ".".join([str(part) for part in capability or ()])
-    engine = f"{known.engine.engine} {known.version}"
-    return (
-        f"whether {engine} runs {known.form.id} weights on compute capability {name} is not known"
-    )
-
-
-def _room(fit: Fit) -> int:
-    """Margin of a stage, for choosing the worst."""
-    return fit.margin or 0
-
-
-def _fixed_terms(engine: EngineFacts, parts: Parts) -> tuple[tuple[Term, int], ...]:
-    """The terms that count in the engine's budget, cache apart; weights first."""
-    terms = [(Term.WEIGHTS, parts.weights)]
-    if engine.activations_in_budget:
-        terms.append((Term.ACTIVATIONS, parts.activations))
-    if engine.graphs_in_budget and parts.graphs:
-        terms.append((Term.CUDA_GRAPHS, parts.graphs))
-    terms.append((Term.RUNTIME_OVERHEAD, parts.runtime))
-    if parts.communication:
-        terms.append((Term.COMMUNICATION, parts.communication))
-    return tuple(terms)
-
-
-def _cache_terms(kept: int, state: int) -> tuple[tuple[Term, int], ...]:
-    """The cache, its recurrent state apart."""
-    if not state:
-        return ((Term.KV_CACHE, kept),)
-    return ((Term.KV_CACHE, kept - state), (Term.RECURRENT_STATE, state))
-
-
-def _binding(parts: Parts, limit: int, kept: int, context: int) -> str:
-    """Which term is too large."""
-    if parts.weights > limit:
-        return f"weights alone take {gib(parts.weights)}"
-    return f"one sequence of {context} tokens needs {gib(kept)} of cache"

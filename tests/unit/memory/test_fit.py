@@ -242,3 +242,22 @@ def test_sizing_many_placements_gives_the_same_as_one_by_one(catalog, declare, p
         placement = place(instance_type, tp=tp)
         assert sizing.fit(placement)[:9] == fit(workload, placement, catalog)[:9]
         assert sizing.fit(placement) is sizing.fit(placement)
+
+
+@pytest.mark.parametrize(
+    ("engine", "word"),
+    [
+        ({"name": "vllm", "version": "0.19.0"}, "high"),
+        ({"name": "vllm", "version": "0.11.0"}, "medium"),
+        ({"name": "sglang", "version": "0.5.5"}, "high"),
+        ({"name": "tgi", "version": "2.2.0"}, "low"),
+    ],
+)
+def test_confidence_follows_the_error_against_the_budget(sized, engine, word):
+    found = sized("meta-llama/Llama-3.1-8B", "p5.4xlarge", engine=engine)
+    assert found.confidence == word
+    assert found.constants
+
+
+def test_what_is_unknown_has_no_confidence(sized):
+    assert sized("deepseek-ai/DeepSeek-V4-Pro", "p5.48xlarge").confidence is None

@@ -286,6 +286,15 @@ def test_an_unknown_family_is_counted_and_said() -> None:
         (
             {
                 "quant_method": "compressed-tensors",
+                "config_groups": {
+                    "group_0": {"weights": {"type": "float", "num_bits": 4, "group_size": 32}}
+                },
+            },
+            "mxfp4",
+        ),
+        (
+            {
+                "quant_method": "compressed-tensors",
                 "config_groups": {"group_0": {"weights": {"type": "float", "num_bits": 8}}},
             },
             "fp8",
