@@ -17,6 +17,9 @@ from gpusize_catalog.units import GIB
 
 CONTEXT_WHEN_SILENT = 8192
 """Stands in where a row states no context and only its weights are compared."""
+BUILT_FOR = re.compile(r"\bsm_?(\d+)(\d)a\b")
+"""A build whose code is for one compute capability alone, such as sm120a (CUDA programming guide,
+architecture-specific features)."""
 DEV_BUILD = re.compile(r"0\.1\.dev")
 """A build from a checkout without tags: says nothing of the version."""
 
@@ -198,7 +201,19 @@ def _cache(row: Row) -> str:
 
 
 def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
-    """The GPU, and whether the row states it; any one where only weights can be compared."""
+    """The GPU, and whether the row states it; any one where only weights can be compared.
+
+    A build for one architecture alone does not run on another: then the GPU that is stated is not
+    the one that was measured.
+    """
+    gpu, is_known = _named_gpu(row, catalog)
+    built = BUILT_FOR.search(row["engine_version"] or "")
+    runs_on = (int(built[1]), int(built[2])) if built else None
+    return gpu, is_known and runs_on in (None, gpu.compute_capability)
+
+
+def _named_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
+    """The GPU by its name or the size of its memory."""
     name = (row["gpu"] or "").lower()
     total = row["gpu_total_gib"]
     template = catalog.gpu("H100")
