@@ -24,7 +24,7 @@ SHARE_DIGITS = 4
 MS = 1e3
 SHOWN_REJECTIONS = 16
 """Reasons for rejected types that a page shows; the data has all types."""
-RANKED = "latency first, then fewer GPUs, then price"
+RANKED = "latency first, then fewer GPUs on one node, then price"
 """What plans are compared by, in the order of `rank_of`."""
 BY_NAME = frozenset({"cuda-required", "architecture-mismatch", "estimate-not-supported"})
 """Reasons that stand in one line whatever their numbers."""

@@ -12,6 +12,7 @@ from gpusize.resolution import Parts, Plan, Rejection, Resolution
 from gpusize.resolving.candidate import Candidate, Study
 from gpusize.resolving.reasoning import plan_of, price_of
 from gpusize.resolving.search import (
+    SEVERAL,
     Key,
     Search,
     Trial,
@@ -55,7 +56,8 @@ PINS = (
 LONGEST_TYPE_NAME = 32
 """Characters of an unknown instance type that a reason repeats."""
 RIVALS = 2
-"""Alternatives on several nodes have at most so many times the GPUs of what is chosen."""
+"""Plans on several nodes have at most so many times the GPUs of the one that has fewest: a GPU
+generation halves what memory and time ask for, and a search ends somewhere."""
 BEST_SERVICE = (0, 0)
 """Nobody queues and every target is met: see `service_of`."""
 
@@ -169,7 +171,11 @@ class Sweep:
         found: list[Trial] = []
         best: Key | None = None
         for instance in self.types:
-            if best is not None and best[0] == BEST_SERVICE and (instance.gpus or 0) > best[1]:
+            if (
+                best is not None
+                and best.service == BEST_SERVICE
+                and (instance.gpus or 0) > best.gpus
+            ):
                 break
             trial = self.search.trial(instance, self.search.nodes(instance))
             if trial.key is not None:
@@ -177,7 +183,7 @@ class Sweep:
                 best = trial.key if best is None else min(best, trial.key)
         if found and not self._is_late(best):
             return _sorted(found)
-        return _sorted(found + [trial for trial in self._wider(1) if trial.best])
+        return _sorted(found + [trial for trial in self._wider() if trial.best])
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -187,7 +193,7 @@ class Sweep:
         ]
         best = min((trial.key for trial in trials if trial.key), default=None)
         if best is None or self._is_late(best):
-            wider = {trial.instance.id: trial for trial in self._wider(RIVALS)}
+            wider = {trial.instance.id: trial for trial in self._wider()}
             trials = [_better(trial, wider.get(trial.instance.id, trial)) for trial in trials]
         return sorted(trials, key=lambda trial: trial.instance.id)
 
@@ -202,12 +208,12 @@ class Sweep:
 
     def _is_late(self, key: Key | None) -> bool:
         """Whether a training run ends after its limit: more nodes may end it sooner."""
-        return key is not None and self.study.demand.trains and key[0] != BEST_SERVICE
+        return key is not None and self.study.demand.trains and key.service != BEST_SERVICE
 
-    def _wider(self, most: int) -> list[Trial]:
+    def _wider(self) -> list[Trial]:
         """Types whose node is too small, on as few nodes as do, where the fabric is made for it.
 
-        Fewest GPUs come first, up to so many times those of the first that works. Where none does,
+        Fewest GPUs come first, up to twice those of the first that works. Where none does,
         each type stands with the most nodes that were tried, but for a pinned one.
         """
         if self.study.workload.nodes_per_replica is not None:
@@ -223,7 +229,7 @@ class Sweep:
             trial = tried[instance.id] = self.search.trial(instance, nodes)
             if trial.best and not self._is_late(trial.key):
                 found[instance.id] = trial
-                limit = min(limit, most * gpus)
+                limit = min(limit, RIVALS * gpus)
         if self.study.workload.instance_type is not None:
             return list(found.values())
         return list((found or tried).values())
@@ -404,13 +410,14 @@ def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
         price(one.cost.hourly) if one.cost.hourly is not None else price_of(one)
         for one in (other, chosen)
     ]
-    if ours[0] > theirs[0]:
+    are_spread = ours.gpus == theirs.gpus == SEVERAL
+    if ours.service > theirs.service:
         text = f"{other} serves worse than {chosen}: {_pace(other)} against {_pace(chosen)}"
-    elif mine.gpus > best.gpus:
+    elif mine.gpus > best.gpus and not are_spread:
         text = f"{other} takes {mine.gpus} GPUs at {prices[0]}, {chosen} {best.gpus} at {prices[1]}"
-    elif mine.nodes > best.nodes:
+    elif mine.nodes > best.nodes and not are_spread:
         text = f"{other} takes {mine.nodes} nodes, {chosen} {best.nodes}"
-    elif ours[3] > theirs[3]:
+    elif ours.moving > theirs.moving:
         text = f"{other} spends {_share(other)} of the time between GPUs, {chosen} {_share(chosen)}"
     else:
         text = f"{other} costs {prices[0]}, {chosen} {prices[1]}"

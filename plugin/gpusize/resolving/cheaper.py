@@ -55,10 +55,10 @@ def _hopeful(candidate: Candidate) -> Iterator[tuple[Key, Candidate]]:
 def _is_no_worse(theirs: Key, ours: Key) -> bool:
     """In how users are served, GPUs, nodes, and what moves between GPUs, each by itself."""
     return (
-        theirs[0] <= ours[0]
-        and theirs[1] <= ours[1]
-        and theirs[2] <= ours[2]
-        and theirs[3] <= ours[3]
+        theirs.service <= ours.service
+        and theirs.gpus <= ours.gpus
+        and theirs.nodes <= ours.nodes
+        and theirs.moving <= ours.moving
     )
 
 
@@ -76,7 +76,8 @@ def cheaper_by_work(candidate: Candidate) -> Candidate | None:
     found = [
         (price, key, other)
         for key, other in candidate.study.others
-        if key[:2] <= rank[:2] and (price := work_cost(other)) is not None
+        if (key.service, key.gpus) <= (rank.service, rank.gpus)
+        and (price := work_cost(other)) is not None
     ]
     best = min(found, key=lambda item: item[:2], default=None)
     return best[2] if best is not None and best[0] < cost else None

@@ -58,7 +58,22 @@ Moving = tuple[int, int]
 UNBEATEN = ((0, 0), (0, 0), 0.0)
 """Rank of copies of the whole model that serve as well as can be: of all layouts they move least
 and, since no split of a model is smaller than the model, take the smallest volumes."""
-Key = tuple[Service, int, int, Moving, float, int, str, float, Layout]
+SEVERAL = 10**6
+"""GPUs that stand for those of any number of nodes: more than one node has."""
+
+
+class Key(NamedTuple):
+    """What types are compared by, field by field, the smaller the better: see `rank_of`."""
+
+    service: Service
+    gpus: int
+    nodes: int
+    moving: Moving
+    price: float
+    vcpus: int
+    instance: str
+    share: float
+    layout: Layout
 
 
 class Trial(NamedTuple):
@@ -409,20 +424,30 @@ def _parts_of(servers: Sequence[UltraServer], fewest: int, most: int) -> list[in
 def rank_of(candidate: Candidate) -> Key:
     """What types are compared by: smaller is better.
 
-    Latency met, fewest GPUs, fewest nodes, least communication where the link is slow, price for
-    the declared duration; then the smaller host and the name, so that the order is total. Where the
-    region's price is not known, the type ranks by its dearest known price of another region.
+    Latency met comes first; then one GPU before several, several that one link joins (a node, an
+    UltraServer) before several nodes, and of those fewest first: what is not split waits for
+    nothing, and fewer GPUs that do the same work are larger and faster ones, at the same price or
+    less. Then least communication where the link is slow, and price for the declared duration.
+
+    Between plans of several nodes price comes at once: each is split already, and waits for a
+    network that is made for it, so that fewer GPUs are no merit of their own. How fast they are is
+    judged where it is asked for, by the targets and the pace of readers; where nobody waits for it,
+    four nodes of an older GPU do the work of two of the newest at half the price.
+
+    The smaller host and the name come last, so that the order is total. Where the region's price is
+    not known, the type ranks by its dearest known price of another region.
     """
     placement, cost = candidate.placement, candidate.cost
     price = cost.hourly if cost.total is None else cost.total
     if price is None:
         price = candidate.cost_elsewhere
     service, moving, share, layout = _layout_rank(candidate)
-    return (
+    is_spread = placement.domains > 1
+    return Key(
         service,
-        placement.gpus,
-        placement.nodes,
-        moving,
+        SEVERAL if is_spread else placement.gpus,
+        0 if is_spread else placement.nodes,
+        (0, 0) if is_spread else moving,
         inf if price is None else price,
         placement.instance.vcpus or 0,
         placement.instance.id,

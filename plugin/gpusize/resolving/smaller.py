@@ -53,7 +53,7 @@ def _smaller_sibling(candidate: Candidate, served: Service) -> Candidate | None:
             other = Candidate(study, placement._replace(instance=instance, layout=layout))
             if search.feasible(other):
                 rank = rank_of(other)
-                if rank[0] <= served:
+                if rank.service <= served:
                     found.append((rank[1:], other))
     return min(found, key=lambda pair: pair[0])[1] if found else None
 
@@ -78,7 +78,7 @@ def _best_of_fewer(candidate: Candidate, served: Service) -> Candidate | None:
     ]
     trials = (search.trial(instance, 1) for instance in types)
     ranked = [(trial.key, trial.best) for trial in trials if trial.key and trial.best]
-    as_good = [(key, best) for key, best in ranked if key[0] <= served]
+    as_good = [(key, best) for key, best in ranked if key.service <= served]
     return min(as_good, key=lambda pair: pair[0])[1] if as_good else None
 
 
