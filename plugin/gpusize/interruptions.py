@@ -29,9 +29,9 @@ def reclaims_per_day(settings: ResolveSettings, instance_type: str) -> float:
     return settings.spot_reclaims_per_day if seen is None else seen
 
 
-def hours_between(settings: ResolveSettings, instance_type: str) -> float:
-    """Hours between two interruptions of a spot instance."""
-    reclaims = reclaims_per_day(settings, instance_type)
+def hours_between(settings: ResolveSettings, instance_type: str, nodes: int = 1) -> float:
+    """Hours between two interruptions of a run, which stops when one of its nodes does."""
+    reclaims = reclaims_per_day(settings, instance_type) * nodes
     return HOURS_PER_DAY / reclaims if reclaims else inf
 
 
@@ -56,14 +56,16 @@ def best_interval(write_seconds: float, between: float) -> float:
     return sqrt(2 * between * MINUTES * write_seconds / MINUTES)
 
 
-def survives_spot(demand: Demand, settings: ResolveSettings, instance_type: str) -> bool:
-    """Whether interruptions of a spot instance cost the work little enough."""
+def survives_spot(
+    demand: Demand, settings: ResolveSettings, instance_type: str, nodes: int = 1
+) -> bool:
+    """Whether interruptions of spot instances cost the work little enough."""
     if not demand.trains:
         return True
     minutes = demand.checkpoint_minutes
     if minutes is None:
         return False
-    lost = lost_share(minutes, hours_between(settings, instance_type))
+    lost = lost_share(minutes, hours_between(settings, instance_type, nodes))
     return lost <= settings.max_checkpoint_loss
 
 

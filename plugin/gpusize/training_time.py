@@ -235,7 +235,9 @@ class _Clock:
         gathered, step = self._weights(share)
         # Between stages weights stay gathered for all micro batches.
         times = 1 if self.layout.pp > 1 else self.micro_steps
-        return Moved(micro * self.micro_steps, gathered * times + step, self._to_host(share, times))
+        # A stage waits for what the others move before its first micro batch and after its last.
+        filled = self.micro_steps + self.layout.pp - 1
+        return Moved(micro * filled, gathered * times + step, self._to_host(share, times))
 
     def _activations(self, share: float) -> float:
         """Seconds of one micro batch: what tensors, experts, sequences and stages pass on."""

@@ -38,6 +38,8 @@ def bought(plan: Plan) -> str:
 
 
 def plan_in_words(plan: Plan) -> str:
-    """Name a plan with its size, market and dated price."""
+    """Name a plan with its size, market and dated price, a training run with its length too."""
+    hours = plan.timing.hours_to_end
+    long = "" if hours is None else f", {hours:,.3g} h to the end"
     what = f"{counted(plan.nodes, plan.instance_type)} ({plan.layout}) {bought(plan)}"
-    return f"{what} at {price(plan.cost.hourly, plan.cost.price_date)}"
+    return f"{what} at {price(plan.cost.hourly, plan.cost.price_date)}{long}"

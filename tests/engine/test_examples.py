@@ -98,6 +98,28 @@ STORIES = (
         {},
         ("p6-b200.48xlarge", "each of 8 B200 holds it", "over NVLink", "h to the end"),
     ),
+    Story(
+        "pretrain-on-spot",
+        False,
+        {
+            "spot-without-checkpoint": "mandatory",
+            "pretraining-without-reservation": "mandatory",
+            "long-training-on-spot": "advisory",
+        },
+        ("one in 6 h of 4 nodes is assumed", "3,008 GPU-hours", "capacityBlock: {days: 5}"),
+    ),
+    Story(
+        "pretrain-block-too-short",
+        False,
+        {"capacity-block-shorter-than-run": "mandatory"},
+        ("a block of 3 days has 71.25 h of work", "takes 94.01 h", "capacityBlock: {days: 5}"),
+    ),
+    Story(
+        "pretrain-block",
+        True,
+        {},
+        ("each of 32 H100 holds it", "over EFA", "94 h to the end", "runCost     : 19936.2"),
+    ),
     Story("images-flux-l40s", True, {}, ("g6e.xlarge", "decode", "largestBatch: 4")),
     Story("music-ace-t4", True, {}, ("g4dn.xlarge", "decode", "largestSeconds: 600")),
     Story(

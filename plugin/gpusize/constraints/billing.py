@@ -39,7 +39,8 @@ def on_demand_for_fault_tolerant_batch(candidate: Candidate) -> Iterator[Reason]
         return
     if demand.is_service or placement.capacity_reservation is not None:
         return
-    if not survives_spot(demand, settings, candidate.instance.id) or _keeps_off_spot(candidate):
+    survives = survives_spot(demand, settings, placement.instance.id, placement.nodes)
+    if not survives or _keeps_off_spot(candidate):
         return
     saving = candidate.study.spot_saving(placement, settings.max_spot_age_days)
     if saving is None or saving.share < settings.min_spot_discount:

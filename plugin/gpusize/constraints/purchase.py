@@ -73,8 +73,7 @@ def pretraining_without_reservation(candidate: Candidate) -> Iterator[Reason]:
         return
     fix = "reserve: {}, or an id as capacityReservation"
     if SCARCE in candidate.instance.usage_classes:
-        setup = candidate.study.till.setup_hours
-        days = days_for(hours, early_end_hours(candidate.instance), setup)
+        days = _days_that_hold(candidate, hours)
         if days <= MOST_DAYS:
             fix = f"capacityBlock: {{days: {days}}}"
     yield Reason(
@@ -90,6 +89,14 @@ def pretraining_without_reservation(candidate: Candidate) -> Iterator[Reason]:
             "market": placement.market.value,
         },
     )
+
+
+def _days_that_hold(candidate: Candidate, hours: float) -> int:
+    """Days of a block that hold a run even if it takes as long as its estimate may be wrong."""
+    span = candidate.timing.hours_range if candidate.demand.trains else None
+    longest = max(hours, span[1]) if span else hours
+    early, setup = early_end_hours(candidate.instance), candidate.study.till.setup_hours
+    return days_for(longest, early, setup)
 
 
 def commitment_for_short_run(candidate: Candidate) -> Iterator[Reason]:
@@ -150,7 +157,7 @@ def _short_of_block(candidate: Candidate) -> Iterator[Reason]:
     days = till.purchase.block_days
     if days is None or hours is None:
         return
-    needed = days_for(hours, early_end_hours(candidate.instance), till.setup_hours)
+    needed = _days_that_hold(candidate, hours)
     if days < TOO_LONG * needed:
         return
     idle = candidate.cost.idle
@@ -220,12 +227,14 @@ def capacity_block_shorter_than_run(candidate: Candidate) -> Iterator[Reason]:
     usable = days * DAY_HOURS - early - setup
     if hours <= usable:
         return
-    needed = days_for(hours, early, setup)
+    needed = _days_that_hold(candidate, hours)
+    span = candidate.timing.hours_range if candidate.demand.trains else None
+    band = f" ({span[0]:.3g} to {span[1]:.3g} h)" if span else ""
     yield Reason(
         "capacity-block-shorter-than-run",
         Weight.ERROR,
         f"a block of {days} days has {usable:.4g} h of work (start {setup:.2g} h, terminated"
-        f" {early:g} h early), the run on {candidate} takes {hours:.4g} h",
+        f" {early:g} h early), the run on {candidate} takes {hours:.4g} h{band}",
         f"capacityBlock: {{days: {needed}}}" if is_sold(needed) else "more nodes, or two blocks",
         {"days": days, "usableHours": round(usable, 2), "runHours": round(hours, 2)},
     )

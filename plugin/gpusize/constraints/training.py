@@ -119,8 +119,7 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
     if hours is not None and hours <= SHORT_RUN_HOURS:
         return
     long = "a run of unknown length" if hours is None else f"a run of {hours:.3g} h"
-    between = hours_between(candidate.settings, candidate.instance.id)
-    rate = basis(candidate.settings, candidate.instance.id)
+    between = _hours_between(candidate)
     numbers: dict[str, Number] = {"hoursBetweenInterruptions": round(between, 1)}
     if hours is not None:
         numbers["runHours"] = round(hours, 1)
@@ -128,7 +127,7 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
         "spot-without-checkpoint",
         Weight.ERROR,
         f"{long} on spot {candidate.instance.id} keeps no checkpoints: each interruption (one in"
-        f" {between:.3g} h {rate}) throws it back to the start",
+        f" {between:.3g} h {_basis(candidate)}) throws it back to the start",
         "checkpoints: {intervalMinutes: 30}, or market: on-demand",
         numbers,
     )
@@ -143,7 +142,7 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
     yield from _written_at_notice(candidate)
     if minutes is None:
         return
-    between = hours_between(settings, candidate.instance.id)
+    between = _hours_between(candidate)
     lost = lost_share(minutes, between)
     if lost <= settings.max_checkpoint_loss:
         return
@@ -155,11 +154,22 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
         "checkpoint-interval-too-long",
         Weight.WARN,
         f"with a checkpoint every {minutes:g} minutes {lost:.0%} of the run is computed again (one"
-        f" interruption in {between:.3g} h {basis(settings, candidate.instance.id)}), limit"
+        f" interruption in {between:.3g} h {_basis(candidate)}), limit"
         f" {settings.max_checkpoint_loss:.0%}",
         f"intervalMinutes of at most {fewest:.0f}{best}",
         {"lostPercent": round(lost * PERCENT, 1), "longestIntervalMinutes": round(fewest)},
     )
+
+
+def _hours_between(candidate: Candidate) -> float:
+    return hours_between(candidate.settings, candidate.instance.id, candidate.placement.nodes)
+
+
+def _basis(candidate: Candidate) -> str:
+    """Where the rate of interruptions is from, and of how many nodes it is."""
+    nodes = candidate.placement.nodes
+    of = f"of {nodes} nodes " if nodes > 1 else ""
+    return of + basis(candidate.settings, candidate.instance.id)
 
 
 def _written_at_notice(candidate: Candidate) -> Iterator[Reason]:

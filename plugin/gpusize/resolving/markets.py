@@ -44,7 +44,8 @@ def markets_of(study: Study, instance: InstanceType) -> tuple[Market, ...]:
         return (Market.CAPACITY_BLOCK,)
     demand, settings = study.demand, study.settings
     found = []
-    if demand.interruptible and survives_spot(demand, settings, instance.id):
+    nodes = study.workload.nodes_per_replica or 1
+    if demand.interruptible and survives_spot(demand, settings, instance.id, nodes):
         found += [Market.SPOT] if worth_spot(study, instance) else []
     in_blocks = "capacity-block" in instance.usage_classes
     reserved = study.workload.capacity_reservation is not None

@@ -219,7 +219,7 @@ def _market(candidate: Candidate) -> str:
         if demand.kind is Kind.PRE_TRAINING and not candidate.instance.on_demand_statement:
             return "capacity block: a pre-training of this size needs capacity of its own"
         return f"capacity block: not sold on demand{named}"
-    survives = survives_spot(demand, candidate.settings, candidate.instance.id)
+    survives = survives_spot(demand, candidate.settings, candidate.instance.id, placement.nodes)
     if demand.trains and demand.interruptible and not survives:
         return "on-demand: spot interruptions would cost too much without frequent checkpoints"
     if not demand.interruptible:

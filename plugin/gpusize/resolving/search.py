@@ -174,10 +174,13 @@ class Search:
         return [probe.at(layout) for layout in self.layouts_of(trial.instance, trial.nodes)]
 
     def nearest(self, trial: Trial) -> Candidate | None:
-        """The layout of a type that is nearest to working by its memory."""
+        """The best layout that the hardware holds; where there is none, the nearest by memory."""
         probe = self._probe(trial.instance, trial.nodes)
         if probe is None:
             return None
+        ways = self._judged.ways.get(probe.hardware)
+        if ways:
+            return probe.at(ways[0])
         layout = self._judged.nearest.get(probe.hardware)
         if layout is None:
             layout = self._nearest(self.tried(trial)).placement.layout
