@@ -60,10 +60,25 @@ UNIFIED_GPUS = {"gb10": 8.1}
 """GPUs that share the host's memory, and the GiB of it that the host keeps: a DGX Spark logs 111.5
 of 119.6 GiB free before anything is loaded."""
 
-ENGINES = {"llamacpp": "llama.cpp", "llama-cpp": "llama.cpp", "trt-llm": "tensorrt-llm"}
+ENGINES = {
+    "hf": "transformers",
+    "llama-cpp": "llama.cpp",
+    "llama_cpp": "llama.cpp",
+    "llamacpp": "llama.cpp",
+    "tensorrt_llm": "tensorrt-llm",
+    "text-generation-inference": "tgi",
+    "trt-llm": "tensorrt-llm",
+    "trtllm": "tensorrt-llm",
+}
 OPEN_FORMATS = frozenset({"compressed-tensors", "nvfp4-mixed", "fp32/bf16", "gguf", "unknown"})
 """Words that name a container or a mixture, not a width."""
 FORMATS = (
+    (r"q2_k_xl", "gguf-q2_k"),
+    (r"q3_k_xl|q3_k$", "gguf-q3_k_m"),
+    (r"q4_k_xl|q4_k$", "gguf-q4_k_m"),
+    (r"q5_k_xl|q5_k$", "gguf-q5_k_m"),
+    (r"q6_k_xl", "gguf-q6_k"),
+    (r"q8_k_xl", "gguf-q8_0"),
     (r"fp8\W*fp4|fp4\W*fp8", "fp8-fp4-experts"),
     (r"nvfp4", "nvfp4"),
     (r"mxfp4", "mxfp4"),
@@ -78,7 +93,19 @@ FORMATS = (
     (r"fp8|e4m3|e5m2", "fp8"),
 )
 """What rows call formats, where the catalog does not know the word: the first that matches."""
-CACHES = {"fp8_e4m3": "fp8", "fp8_e5m2": "fp8", "f16": "fp16"}
+INTERLEAVED = re.compile(r"_r(4|8|16)$")
+"""How ik_llama.cpp ends the names of types whose rows are interleaved: the same bytes."""
+BLOCKS = re.compile(r"i?q\d|tq\d")
+"""Names of GGUF types without the name of the file format."""
+CACHES = {
+    "f16": "fp16",
+    "f32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "fp8_ds_mla": "fp8",
+    "fp8_e4m3": "fp8",
+    "fp8_e5m2": "fp8",
+}
 OWN_DRAFT = re.compile(r"mtp|nextn|eagle", re.IGNORECASE)
 
 
@@ -145,7 +172,8 @@ def _workload(row: Row, architecture: Architecture, catalog: Catalog) -> Inferen
     version = row["engine_version"]
     if version and (DEV_BUILD.match(version) or parse_version(version.replace(".x", "")) is None):
         version = _release(version)
-    name = ENGINES.get(row["engine"], row["engine"])
+    name = str(row["engine"] or "vllm").lower()
+    name = ENGINES.get(name, name)
     draft = _draft(row, catalog) if row["speculative"] else None
     context = row["max_model_len"] or architecture.max_position or CONTEXT_WHEN_SILENT
     engine = {
@@ -186,13 +214,16 @@ def _format(row: Row, catalog: Catalog) -> str:
     word = (row["weights_dtype_quantization"] or "auto").lower()
     if word in OPEN_FORMATS:
         raise Skip(f"weights format {word}")
+    word = INTERLEAVED.sub("", word)
+    if BLOCKS.match(word):
+        word = f"gguf-{word}"
     if word == "auto" or find_format(catalog, word) is not None:
         return word
     return next((known for pattern, known in FORMATS if re.search(pattern, word)), word)
 
 
 def _cache(row: Row) -> str:
-    word = row["kv_dtype"] or "auto"
+    word = str(row["kv_dtype"] or "auto").lower()
     if word.startswith("auto"):
         return "auto"
     if " " in word:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusize.architecture import Architecture, AttentionGroup
-from gpusize.memory import kv_cache, weights
+from gpusize.architecture import Architecture, AttentionGroup, Stored
+from gpusize.memory import formats, kv_cache, runtime, weights
 from gpusize.memory.fit import Sizing
 from gpusize.memory.result import Fit, Verdict
 from gpusize.memory.runtime import engine_row
@@ -27,7 +27,9 @@ ENGINES = (
     ("vllm", "0.33.0"),
     ("sglang", "0.5.23"),
     ("lmdeploy", "0.9.0"),
+    ("llama.cpp", "b5000"),
     ("llama.cpp", "b6000"),
+    ("ik_llama.cpp", "1"),
 )
 GATED = 3
 
@@ -278,3 +280,51 @@ def test_a_verdict_agrees_with_its_figures(
     else:
         assert fit.reasons
     assert all(size >= 0 for _, size in fit.terms)
+
+
+@given(architectures(), tokens)
+@settings(max_examples=60, deadline=None)
+def test_newer_builds_of_llama_cpp_cache_no_more(architecture: Architecture, length: int) -> None:
+    whole, twice, once = (
+        build(architecture, ("llama.cpp", version)).bytes_for(length)
+        for version in ("b5145", "b5430", "b7830")
+    )
+    assert once <= twice <= whole
+
+
+@given(
+    architectures(),
+    st.sampled_from(["bf16", "fp8", "gguf-q4_k_m", "nvfp4"]),
+    st.tuples(*[st.integers(1, 2**40)] * 5),
+    st.integers(0, 2**42),
+)
+@settings(max_examples=60, deadline=None)
+def test_what_files_hold_is_what_is_sized(
+    architecture: Architecture, word: str, parts: tuple[int, ...], total: int
+) -> None:
+    sizes = dict(zip(("embedding", "head", "expert", "linear", "other"), parts, strict=True))
+    held = {
+        part: size for part, size in sizes.items() if getattr(architecture, f"{part}_params") > 0
+    }
+    for stored in (Stored(word, **held), Stored(word, total=total)):
+        exact = architecture._replace(native_format=word, stored=stored)
+        form = formats.form_of(catalog(), "auto", exact)
+        assert form is not None
+        assert formats.model_bytes(exact, form) == pytest.approx(stored.whole, rel=1e-6, abs=8)
+        assert formats.form_of(catalog(), "fp32", exact) == formats.find_format(catalog(), "fp32")
+
+
+@given(architectures(), st.sampled_from(ENGINES), st.integers(1, 16384), st.integers(1, 1024))
+@settings(max_examples=60, deadline=None)
+def test_more_tokens_and_sequences_never_need_less_activations(
+    architecture: Architecture, engine: tuple[str, str], count: int, sequences: int
+) -> None:
+    def needs(tokens: int, sequences: int, context: int) -> int:
+        step = runtime.Step(1, runtime.Batch(tokens, sequences), 2, context, False)
+        seen = architecture._replace(vision_params=10**9, image_patches=20_000)
+        return runtime.activation_bytes(row(*engine), seen, step)
+
+    base = needs(count, sequences, 2048)
+    assert base <= needs(count + 512, sequences, 2048)
+    assert base <= needs(count, sequences + 64, 2048)
+    assert base <= needs(count, sequences, 4096)
