@@ -157,3 +157,20 @@ def test_a_time_limit_takes_more_nodes(catalog):
     hurried = run(catalog, runHours=limit, **run_of).plan
     assert hurried.nodes > 1
     assert hurried.timing.hours_to_end <= limit
+
+
+def test_stages_wait_for_what_the_others_move(catalog):
+    """Three micro batches through two stages take twice as long as one: (3 + 1) / (1 + 1)."""
+    fields = {
+        "model": "meta-llama/Llama-2-7b-hf",
+        "trainer": "megatron",
+        "recompute": "full",
+        "instanceType": "p4d.24xlarge",
+        "tp": 4,
+        "pp": 2,
+        "dp": 1,
+        "tokens": 10**8,
+    }
+    one, three = (run(catalog, **fields, globalBatch=batch).candidate for batch in (1, 3))
+    assert one.timing.communication_share > 0
+    assert three.timing.step_seconds == pytest.approx(2 * one.timing.step_seconds, rel=0.001)
