@@ -5,14 +5,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
+# What `make bench-peers` reads: a harness that runs peers, and measured runs. Skipped where absent.
+PEERS ?= ../shared/peers
+CASES ?= ../shared/cases
+
 # What tools/engine/build.py answers when there is neither a Pulumi CLI nor Go to build one.
 NO_ENGINE := 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup preview test test-fast lint bench docs clean
+.PHONY: help setup preview test test-fast lint bench bench-peers docs clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) ## Make .venv and, where no Pulumi CLI is installed, an engine in .engine
 	@$(BIN)/python -m tools.engine.build || [ $$? -eq $(NO_ENGINE) ]
@@ -33,6 +37,9 @@ lint: $(INSTALLED) ## Check style and types
 
 bench: setup ## Measure, against peers and limits
 	$(BIN)/python -m bench
+
+bench-peers: $(INSTALLED) ## Hold estimates and those of peers to measured runs (PEERS=..., CASES=...)
+	$(BIN)/python -m bench.estimators --harness $(PEERS) --cases $(CASES)
 
 docs: $(INSTALLED) ## Write the generated pages of docs/
 	$(BIN)/python -m tools.build_docs

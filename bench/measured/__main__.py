@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bench.measured import run
+from bench.measured.page import PAGE, tables, written
 from bench.measured.report import report
 from bench.measured.summary import data
 
@@ -35,11 +36,17 @@ def main(arguments: list[str]) -> int:
         "--show", metavar="N", type=int, default=SHOWN, help=f"worst rows shown (default: {SHOWN})"
     )
     parser.add_argument("--json", action="store_true", help="the figures for machines")
+    parser.add_argument(
+        "--table", action="store_true", help="write the figures into docs/measured.md"
+    )
     asked = parser.parse_args(arguments)
     found = run(asked.folder)
+    if asked.table:
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(written(text, tables(found)), encoding="utf-8")
     if asked.json:
         print(json.dumps(data(found), indent=2))
-    else:
+    elif not asked.table:
         print(report(found, asked.show))
     return 0
 

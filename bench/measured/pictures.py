@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bench.measured import picture_times, sounds
+from bench.measured import generation, picture_times, sounds
 from bench.measured.cases import GPUS
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
 from gpusize.memory.fit import fit
@@ -19,7 +19,7 @@ from gpusize_catalog.units import GIB
 TASKS = {"text-to-image": "image", "text-to-video": "video", "image-to-video": "video"}
 SIDES = re.compile(r"(\d+)x(\d+)$")
 PEAK, SECONDS = "peak", "seconds"
-OTHER_TASKS = "not of a pipeline, of sound or of embedding"
+OTHER_TASKS = "not of a pipeline, of sound or of texts"
 FORMATS = (
     (r"^(int8wo|int8dq|int8 torchao|int8|int8 \(.*\))$", "int8"),
     (r"^(fp8wo|fp8dq|fp8dqrow|fp8)$", "fp8"),
@@ -48,6 +48,9 @@ def asks(row: Row, catalog: Catalog) -> Asked:
     elif task in sounds.SOUNDS | sounds.TEXTS:
         sounds.check(row, catalog)
         groups = ("diffusion", "diffusion.audio") if task in sounds.SOUNDS else ("embedding",)
+    elif task.startswith(generation.TASK):
+        generation.check(row, catalog)
+        groups = (generation.GROUP,)
     else:
         raise Skip(f"{task.partition(' ')[0]}: {OTHER_TASKS}")
     measured = row["measured"]
@@ -65,6 +68,8 @@ def answers(row: Row, catalog: Catalog) -> Answer:
     """What gpusize says of a row."""
     if row["task"] in TASKS:
         return _drawn(row, catalog)
+    if row["task"].startswith(generation.TASK):
+        return generation.answers(row, catalog)
     hears = row["task"] in sounds.SOUNDS
     declared = sounds.of_sound(row, catalog) if hears else sounds.of_texts(row)
     found = known(fit(parse_workload(declared), place(row, catalog), catalog))

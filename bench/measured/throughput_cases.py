@@ -48,6 +48,8 @@ FORMATS = {
     "fp8": "fp8",
     "awq-int4": "awq",
     "gptq-int4": "gptq",
+    "awq": "awq",
+    "gptq": "gptq",
     "gptq-int8": "gptq-int8",
     "int4": "gptq",
     "int8": "gptq-int8",
@@ -115,7 +117,7 @@ def _generation(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog
             "outputTokens": output,
             "concurrency": 1,
             **({"kvCacheFormat": "fp8"} if engine == "tensorrt-llm" else {}),
-            "weightsFormat": _format(row["dtype"]),
+            "weightsFormat": format_of(row["dtype"]),
             "engine": {"name": engine, **({"version": version.group(0)} if version else {})},
         }
     )
@@ -129,7 +131,8 @@ def _generation(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog
     )
 
 
-def _format(word: str) -> str:
+def format_of(word: str) -> str:
+    """A format in gpusize's words; raises `Skip` for one that it does not have."""
     if word not in FORMATS:
         raise Skip(f"weights format {word}")
     return FORMATS[word]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.measured import __main__ as command
 from bench.measured import run
+from bench.measured.page import END, PAGE, START, tables, written
 from bench.measured.report import report
 from bench.measured.summary import GROUPS, Miss, Told, data, empty, percentile
 
@@ -83,3 +87,32 @@ def test_percentiles_lie_within(values, share):
 
 def test_a_percentile_of_nothing_is_not_known():
     assert percentile([], 0.5) is None
+
+
+def test_figures_stand_between_their_marks(summary):
+    page = f"before\n{START}\nyesterday\n{END}\nafter\n"
+    found = written(page, tables(summary))
+    assert found.startswith(f"before\n{START}\n\n| what | rows |")
+    assert found.endswith(f"{END}\nafter\n")
+    assert "yesterday" not in found
+    assert "| 5 | 4 | 15.0 % | 41.0 % | 75 % | +5.0 % |" in found
+    assert "| pipelines and other | 3 | 2 | 1 | 4 | 1 | 1 | 1 |" in found
+    assert "on 1 of 2 rates; the median ratio of the two is 1.45" in found
+    assert written(found, tables(summary)) == found
+
+
+def test_a_page_without_marks_is_refused():
+    with pytest.raises(ValueError, match="no line"):
+        written("nothing", "figures")
+
+
+def test_the_page_of_the_documentation_has_its_marks():
+    assert written(PAGE.read_text(encoding="utf-8"), "x")
+
+
+def test_the_command_prints_figures_for_machines(tmp_path, capsys):
+    assert command.main([str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"groups", "fit", "bound"}
+    assert tuple(found["groups"]) == GROUPS
+    assert found["groups"]["diffusion"]["median"] is None
