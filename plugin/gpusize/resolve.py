@@ -282,7 +282,7 @@ def _pinned_candidate(sweep: Sweep) -> Candidate | None:
         return None
     tried = sweep.tried()
     if workload.instance_type is None:
-        tried = [candidate for candidate in tried if candidate.gpu.cuda]
+        tried = [one for one in tried if one.gpu.cuda and one.placement.usable_bytes is not None]
     return min(tried, key=badness, default=None)
 
 

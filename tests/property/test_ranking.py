@@ -156,3 +156,18 @@ def test_the_same_answer_twice(model: str, trains: bool) -> None:
     fields = {**(TRAINED if trains else SERVED), "model": model}
     one, other = (to_data(resolve(parse_workload(fields), catalog(), today=TODAY)) for _ in "12")
     assert one == other
+
+
+@FEW
+@given(st.sampled_from(MODELS), st.booleans(), st.data())
+def test_a_layout_needs_no_less_than_all_do_together(
+    model: str, trains: bool, data: st.DataObject
+) -> None:
+    fields = {**(TRAINED if trains else SERVED), "model": model}
+    tp, pp, dp = (data.draw(st.sampled_from((1, 2, 4, 8))) for _ in range(3))
+    layout = Layout(tp, pp, dp, data.draw(st.sampled_from((1, tp * dp))))
+    candidate = placed(fields, "p5.48xlarge", 64, layout)
+    need = candidate.fit.need
+    assert need is not None
+    assert candidate.study.sizing.least <= need * layout.gpus
+    assert candidate.study.sizing.floor(layout) <= need

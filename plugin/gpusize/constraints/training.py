@@ -33,8 +33,10 @@ NVLINK = "NVLink"
 def training_states_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
     """What is kept from step to step is larger than the memory of one GPU."""
     fit = candidate.fit
+    if not _fails(candidate) or _is_adapted(candidate):
+        return
     kept = _kept(fit)
-    if not _fails(candidate) or _is_adapted(candidate) or kept <= (fit.budget or 0):
+    if kept <= (fit.budget or 0):
         return
     terms = ", ".join(f"{term.value} {gib(fit.term(term))}" for term in STATES)
     yield Reason(

@@ -103,7 +103,7 @@ def fit(
 class Sizing:
     """One workload, sized for many placements; each kind of device and layout is sized once."""
 
-    __slots__ = ("_fits", "context_length", "kind", "neighbors", "sizer")
+    __slots__ = ("_fits", "_least", "context_length", "kind", "neighbors", "sizer")
 
     def __init__(self, workload: Workload, architecture: Architecture, catalog: Catalog) -> None:
         """Choose the sizer of the kind of work."""
@@ -115,6 +115,7 @@ class Sizing:
         # An engine takes its share of a GPU's memory by rules of its own, neighbors or not.
         self.neighbors = () if isinstance(self.sizer, Serving) else workload.neighbors
         self._fits: dict[tuple[object, ...], Fit] = {}
+        self._least: float | None = None
 
     def fit(self, placement: Placement) -> Fit:
         """Memory of the worst GPU of a placement."""
@@ -150,14 +151,26 @@ class Sizing:
             return False
         return self.floor(placement.layout) > usable
 
+    def may_fit(self, placement: Placement) -> bool:
+        """Whether a training run may fit with no doubt left; yes where sizing it has to tell."""
+        usable, sizer = placement.usable_bytes, self.sizer
+        if usable is None or not isinstance(sizer, Training) or sizer.problems:
+            return True
+        return sizer.states(placement.layout) <= usable
+
     def floor(self, layout: Layout) -> int:
         """Bytes of a rank below which no GPU holds it; 0 where that is not known."""
         return self.sizer.floor(layout) if self.sizer else 0
 
-    def least(self, gpus: int) -> float:
-        """Bytes of a rank below which so many GPUs do not hold a training run; 0: not known."""
-        sizer = self.sizer
-        return sizer.least(gpus) if isinstance(sizer, Training) else 0.0
+    @property
+    def least(self) -> float:
+        """Bytes below which all GPUs together do not hold the work; 0: not known."""
+        if self._least is None:
+            sizer = self.sizer
+            self._least = 0.0
+            if isinstance(sizer, (Training, Serving)) and not sizer.problems:
+                self._least = sizer.least()
+        return self._least
 
     def _unknown(self, *reasons: str) -> Fit:
         """A fit without figures, and why."""

@@ -16,12 +16,12 @@ from gpusize.memory.serving_rank import (
     kernel_question,
     room,
 )
+from gpusize.placement import Layout
 from gpusize_catalog.units import GIB, MIB
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.kv_cache import KvCache
-    from gpusize.placement import Layout
     from gpusize.workload import Inference
     from gpusize_catalog.facts import EngineFacts, KernelSupport
     from gpusize_catalog.store import Catalog
@@ -31,6 +31,9 @@ ALL_UNLESS_FRACTION = "all-unless-fraction"
 """Words of the engines table: for how many sequences a cache is laid out at start."""
 TENSOR = "tensor"
 """Word of the engines table: ranks share every layer."""
+SURE_SHARE = 0.8
+"""Part of what one GPU needs that several need together for certain: pieces add to it, the error of
+the estimate takes from it."""
 
 
 class Serving:
@@ -100,6 +103,13 @@ class Serving:
         if found is None:
             found = self._floors[layout] = self._floor(known, self._ranked(known, layout))
         return found
+
+    def least(self) -> float:
+        """Bytes below which no GPUs together can be, by what one of them would hold alone."""
+        # Each rank may leave a part of its weights to the host: together they need not hold all.
+        if self.workload.engine.cpu_offload_gib:
+            return 0.0
+        return SURE_SHARE * self.floor(Layout())
 
     def _floor(self, known: setup.Setup, layout: Layout) -> int:
         if layout.pp > self.architecture.layers:

@@ -7,6 +7,7 @@ moved whole over ep; pipeline stages hold whole layers.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory.formats import BITS_PER_BYTE
@@ -44,6 +45,7 @@ def stages(layers: int, pp: int) -> tuple[Stage, ...]:
     )
 
 
+@lru_cache(maxsize=64)
 def distinct_stages(layers: int, pp: int) -> tuple[Stage, ...]:
     """The stages that differ from each other."""
     return tuple(dict.fromkeys(stages(layers, pp)))

@@ -163,6 +163,8 @@ class Study:
 
     def ultraserver(self, instance: InstanceType, nodes: int) -> UltraServer | None:
         """The smallest UltraServer that has so many nodes, else the largest there is."""
+        if instance.status is not Status.ULTRASERVER_ONLY:
+            return None
         servers = self.ultraservers(instance)
         enough = (one for one in servers if one.instances >= nodes)
         return next(enough, servers[-1] if servers else None)

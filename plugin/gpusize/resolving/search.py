@@ -325,14 +325,22 @@ class Search:
         found = self._judged.ways.get(probe.hardware)
         if found is None:
             instance, nodes = probe.instance, probe.placement.nodes
-            found = self._working(probe, self.layouts_of(instance, nodes))
-            if not found:
+            hopes = self._may_hold(probe)
+            found = self._working(probe, self.layouts_of(instance, nodes)) if hopes else ()
+            if not found and hopes:
                 for further in self._further(instance, nodes):
                     found = self._working(probe, further)
                     if found:
                         break
             self._judged.ways[probe.hardware] = found
         return found
+
+    def _may_hold(self, probe: Candidate) -> bool:
+        """Whether any layout can work: nothing is sized on a GPU whose memory is not known."""
+        usable = probe.placement.usable_bytes
+        if usable is None or not self._runs_on(probe):
+            return False
+        return self.study.sizing.least <= usable * probe.placement.gpus
 
     def _working(self, probe: Candidate, tried: Iterable[Layout]) -> tuple[Layout, ...]:
         ranks = []
@@ -354,8 +362,10 @@ class Search:
         if self.study.sizing.is_hopeless(placement):
             return False
         # A run that is tight is never chosen: no constraint need be asked about it.
-        if self.study.demand.trains and candidate.fit.verdict is not Verdict.FITS:
-            return False
+        if self.study.demand.trains:
+            may_fit = self.study.sizing.may_fit(placement)
+            if not may_fit or candidate.fit.verdict is not Verdict.FITS:
+                return False
         return first_block(candidate, _LAYOUT) is None
 
     def _runs_on(self, candidate: Candidate) -> bool:
@@ -395,7 +405,7 @@ class Search:
             return
         probe = self._probe(instance, fewest)
         usable = (probe and probe.placement.usable_bytes) or inf
-        gpus = self.study.sizing.least(1) / usable
+        gpus = self.study.sizing.least / usable
         for nodes in NODES:
             if fewest < nodes <= most and nodes * (instance.gpus or 0) >= gpus:
                 yield nodes
@@ -403,7 +413,10 @@ class Search:
     def may_span(self, instance: InstanceType) -> bool:
         """Whether more nodes can be any help: the type is to be had, and its GPU does the work."""
         probe = self._probe(instance, self.nodes(instance))
-        return probe is None or (bool(self._bought(probe)) and self._runs_on(probe))
+        if probe is None:
+            return True
+        is_known = probe.placement.usable_bytes is not None
+        return is_known and bool(self._bought(probe)) and self._runs_on(probe)
 
     def _is_affordable(self, candidate: Candidate) -> bool:
         """Whether the instances alone are within the hourly budget: no layout changes that."""

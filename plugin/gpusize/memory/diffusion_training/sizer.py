@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.diffusion.job import Job
     from gpusize.memory.diffusion_training.states import Held
-    from gpusize.memory.diffusion_training.trained import Trained
     from gpusize.memory.runtime import Device
     from gpusize.placement import Layout
     from gpusize.workload import DiffusionTraining as Workload
@@ -45,6 +44,7 @@ class DiffusionTrainer:
 
     __slots__ = (
         "_largest",
+        "_peaks",
         "assumptions",
         "constants",
         "encoder",
@@ -82,6 +82,7 @@ class DiffusionTrainer:
         self.trained = trained_of(workload, self.pipeline, self.job, self.form, self.encoder)
         self._check()
         self._largest: dict[tuple[int, str, int], Output] = {}
+        self._peaks: dict[tuple[Job, str, int], Stage] = {}
 
     def measure(self, device: Device, layout: Layout) -> Fit:
         """Size the fullest stage of a rank in the first mode that fits."""
@@ -161,10 +162,16 @@ class DiffusionTrainer:
             not adapted or workload.adapter.targets.value == "all-linear",
         )
 
-    def _peak(self, trained: Trained, job: Job, held: Held, layout: Layout) -> Stage:
-        decoder = self.pipeline.decoder
-        assert decoder is not None
-        return peak(stages(trained, decoder, job, held, self._plan(layout, job.batch)))
+    def _peak(self, job: Job, held: Held, layout: Layout, mode: str) -> Stage:
+        """The fullest stage of a job: the same on every GPU, and asked for on most of them."""
+        key = (job, mode, layout.dp)
+        found = self._peaks.get(key)
+        if found is None:
+            decoder = self.pipeline.decoder
+            assert decoder is not None
+            plan = self._plan(layout, job.batch)
+            found = self._peaks[key] = peak(stages(self.trained, decoder, job, held, plan))
+        return found
 
     def _beside(self, stage: Stage, layout: Layout) -> float:
         """What the process takes beside: the allocator's reserve, CUDA, collectives."""
@@ -180,7 +187,7 @@ class DiffusionTrainer:
 
     def _fit(self, device: Device, layout: Layout, mode: str) -> Fit:
         held = self._held(layout, mode)
-        stage = self._peak(self.trained, self.job, held, layout)
+        stage = self._peak(self.job, held, layout, mode)
         row = self.row
         terms = [
             *stage.terms,
@@ -217,7 +224,7 @@ class DiffusionTrainer:
         if found is None:
 
             def holds(one: Job) -> bool:
-                most = self._peak(self.trained, one, held, layout)
+                most = self._peak(one, held, layout, mode)
                 spare = headroom(usable, self._error(most))
                 return most.size + self._beside(most, layout) + spare <= usable
 

@@ -59,6 +59,7 @@ class Training:
 
     __slots__ = (
         "_floors",
+        "_kept",
         "_sized",
         "architecture",
         "assumptions",
@@ -77,7 +78,8 @@ class Training:
         self.problems = resolver.problems
         self.assumptions = resolver.assumptions
         self.constants = resolver.constants
-        self._floors: dict[Layout, int] = {}
+        self._floors: dict[Layout, float] = {}
+        self._kept: dict[tuple[Layout, Stage, str], Kept] = {}
         self._sized: dict[tuple[Layout, str], Sized] = {}
         if isinstance(workload, VisionLanguageTraining):
             self._look_at_images()
@@ -104,7 +106,10 @@ class Training:
             return unknown((f"{row.trainer} shares no sequences among ranks, as {layout} does",))
         if layout.pp > self.architecture.layers:
             return unknown((f"{layout.pp} stages are more than the model has layers",))
-        for mode in self.modes(layout):
+        *others, last = self.modes(layout)
+        for mode in (*others, last):
+            if mode != last and self._states(self.setup, layout, mode) > device.usable:
+                continue
             sized = self._worst(self.setup, layout, mode)
             judged = _judge(device.usable, device.usable - sized.need, sized.error)
             if judged[0] is Verdict.FITS:
@@ -112,14 +117,25 @@ class Training:
         return self._fit(sized, device.usable, *judged)
 
     def floor(self, layout: Layout) -> int:
-        """Bytes below which no GPU can be: what is kept from step to step in the leanest mode."""
+        """Bytes below which no GPU can be, whatever the error of the estimate."""
+        return int((1 - 2 * STATES_ERROR) * self.states(layout))
+
+    def states(self, layout: Layout) -> float:
+        """What some rank keeps from step to step in the leanest mode; 0 where that is not known.
+
+        A GPU that has less fits no run, though it may be within the error.
+        """
         found = self._floors.get(layout)
         if found is None:
-            found = self._floors[layout] = self._floor(layout)
+            known, is_cut = self.setup, layout.pp <= self.architecture.layers
+            found = 0.0
+            if known is not None and is_cut:
+                found = self._states(known, layout, self.modes(layout)[-1])
+            self._floors[layout] = found
         return found
 
-    def least(self, gpus: int) -> float:
-        """Bytes below which no rank can be, however so many GPUs share what is kept."""
+    def least(self) -> float:
+        """Bytes below which no GPUs together can be, however they share what is kept."""
         known = self.setup
         if known is None:
             return 0.0
@@ -127,16 +143,16 @@ class Training:
         whole = Stage(self.architecture.layers, first=True, last=True)
         totals = (self.kept(known, Layout(), whole, mode) for mode in many)
         kept = min(one.weights + one.gradients + one.states for one in totals)
-        return (1 - 2 * STATES_ERROR) * kept / gpus
+        return (1 - 2 * STATES_ERROR) * kept
 
-    def _floor(self, layout: Layout) -> int:
-        known = self.setup
-        if known is None or layout.pp > self.architecture.layers:
-            return 0
-        mode = self.modes(layout)[-1]
-        stages = distinct_stages(self.architecture.layers, layout.pp)
-        kept = [self.kept(known, layout, stage, mode) for stage in stages]
-        return int((1 - 2 * STATES_ERROR) * max(k.weights + k.gradients + k.states for k in kept))
+    def _states(self, known: Setup, layout: Layout, mode: str) -> float:
+        """Bytes that some rank keeps from step to step: what the fullest one needs is no less.
+
+        The first stage, which has the embedding, is mostly the fullest.
+        """
+        stage = distinct_stages(self.architecture.layers, layout.pp)[0]
+        kept = self.kept(known, layout, stage, mode)
+        return kept.weights + kept.gradients + kept.states
 
     def modes(self, layout: Layout) -> tuple[str, ...]:
         """Modes of sharding to try, the one that moves least first."""
@@ -152,7 +168,12 @@ class Training:
 
     def kept(self, known: Setup, layout: Layout, stage: Stage, mode: str) -> Kept:
         """What one rank of a stage keeps, by how the copies share it."""
-        return Keeper(self.workload, self.architecture, known, layout, stage, mode).kept()
+        key = (layout, stage, mode)
+        found = self._kept.get(key)
+        if found is None:
+            keeper = Keeper(self.workload, self.architecture, known, layout, stage, mode)
+            found = self._kept[key] = keeper.kept()
+        return found
 
     def _worst(self, known: Setup, layout: Layout, mode: str) -> Sized:
         found = self._sized.get((layout, mode))
