@@ -346,11 +346,26 @@ class Clock:
         speed = self.speed
         memory = self._weights_read(tokens) / self.bandwidth
         math = self._math_seconds(tokens, tokens // HALF)
+        tower = self._tower_seconds()
         moving = self._moving(tokens, at_peak=at_peak)
         if at_peak or speed is None:
-            return Step(max(memory, math) * self.layout.pp, moving)
-        busy = max(memory / speed.memory_share, math / self._compute_share(speed))
-        return Step(max(busy * self.layout.pp, self._launches(speed)), moving)
+            return Step(max(memory, math) * self.layout.pp + tower, moving)
+        share = self._compute_share(speed)
+        busy = max(memory / speed.memory_share, math / share)
+        return Step(max(busy * self.layout.pp, self._launches(speed)) + tower / share, moving)
+
+    def _tower_seconds(self) -> float:
+        """Seconds at the peak in which a tower turns the images of one prompt into tokens.
+
+        Attention among patches is left out: some towers attend in windows, and no table says which.
+        """
+        images, params = self.demand.images, self.architecture.vision_params
+        if images is None or not params or not self.flops:
+            return 0.0
+        from gpusize.memory.training.vision import patches
+
+        count = patches(self.architecture, images)
+        return FLOPS_PER_PARAM * params * count / self.layout.tp / self.flops
 
     def _math_seconds(self, tokens: int, attended: int) -> float:
         """Seconds at the peak of `tokens` on one rank of a stage, each attending to `attended`."""
@@ -395,7 +410,7 @@ class Clock:
         if not self.flops or not tokens:
             return Step(0.0, 0.0)
         together = max(1, min(batch, STEP_TOKENS // tokens))
-        math = self._math_seconds(tokens, tokens // HALF)
+        math = self._math_seconds(tokens, tokens // HALF) + self._tower_seconds() / pp
         moving = self._moving(tokens * together, at_peak=False) / together / pp
         memory = self._weights_read(tokens * together) / self.bandwidth / together
         if self.speed is None:
@@ -408,4 +423,5 @@ class Clock:
         output, prompt = self.demand.output, self.demand.prompt
         steps = output / (self.demand.tokens_per_step or 1.0)
         prefill = self._math_seconds(prompt, prompt // HALF)
+        prefill += self._tower_seconds() / self.layout.pp
         return self.layout.dp * output / (steps * decode.compute / batch + prefill)

@@ -66,6 +66,10 @@ class Serving:
         self.setup = resolved.setup
         self.problems = resolved.problems
         self.assumptions = resolved.assumptions
+        if getattr(workload, "images", None) is not None:
+            from gpusize.memory.training.vision import where_images_count
+
+            self.assumptions.append(where_images_count(architecture, "promptTokens"))
         self.constants = resolved.constants
         self._splits: dict[tuple[int, ...], tuple[Split, ...]] = {}
         self._floors: dict[Layout, int] = {}

@@ -14,6 +14,7 @@ from gpusize.workload import (
     Embedding,
     Engine,
     Generation,
+    Images,
     Inference,
     InterruptionTolerance,
     Kind,
@@ -87,6 +88,8 @@ class Demand(NamedTuple):
     """Longest time between two of those that outlive an instance; None: there are none."""
     reads: bool = True
     """Whether its users read words as they come."""
+    images: Images | None = None
+    """Images of one prompt, which a tower turns into tokens before the first one is made."""
 
     @property
     def tokens_high(self) -> int:
@@ -165,6 +168,7 @@ def demand_of(workload: Workload) -> Demand:
         replicas_min=workload.replicas.min,
         replicas_max=workload.replicas.max,
         assumptions=assumptions,
+        images=getattr(workload, "images", None),
     )._replace(**found, **_of_run(workload))
 
 

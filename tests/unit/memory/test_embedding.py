@@ -74,10 +74,10 @@ def test_the_largest_batch_leaves_room(sized) -> None:
     assert sized(BGE, contextLength=8192, batch=most + 1).verdict is not Verdict.FITS
 
 
-def test_a_plan_is_one_gpu_whose_time_is_said_to_be_unknown(catalog) -> None:
+def test_a_plan_is_one_gpu_with_the_time_of_its_texts(catalog) -> None:
     resolution = resolve(declared(BGE, batch=32), catalog, today=TODAY)
     assert (resolution.plan.gpus, resolution.plan.layout.tp) == (1, 1)
-    assert "time per sample is not known" in to_text(resolution)
+    assert "s per 1,000 texts on each GPU" in to_text(resolution)
     memory = to_data(resolution)["plan"]["memory"]
     assert (memory["stage"], memory["contextLength"]) == ("embed", 512)
     assert memory["largestWidth"] is None

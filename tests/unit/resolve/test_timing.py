@@ -19,6 +19,26 @@ def test_a_step_reads_the_weights_once(placed: Any) -> None:
     assert timing.token_seconds > timing.token_bound
 
 
+def test_images_pass_through_a_tower_before_the_first_token(placed: Any) -> None:
+    fields = {"modality": "vision-language", "model": "Qwen/Qwen3-VL-8B-Instruct"}
+    pages = {"width": 1400, "height": 1400}
+    one, three = (
+        placed("g6e.xlarge", images={**pages, "perPrompt": n}, **fields).timing for n in (1, 3)
+    )
+    tower = 8_767_123_696 - 8_190_735_360
+    more = 2 * 100 * 100 * 2 * tower / 362e12
+    assert three.prefill_bound - one.prefill_bound == pytest.approx(more, rel=0.01)
+    assert three.prefill_seconds - one.prefill_seconds > more
+    assert three.tokens_per_second < one.tokens_per_second
+    assert three.token_seconds == one.token_seconds
+
+
+def test_it_is_said_where_images_count(decide: Any) -> None:
+    fields = {"modality": "vision-language", "model": "Qwen/Qwen3-VL-8B-Instruct"}
+    said = {item[:2] for item in decide(**fields, images={"perPrompt": 2}).assumptions}
+    assert ("images", "within promptTokens") in said
+
+
 def test_a_larger_batch_reads_more_of_the_cache(placed: Any) -> None:
     one, many = (placed("g6.xlarge", concurrency=n).timing for n in (1, 16))
     cached = 1100 * 131_072

@@ -28,8 +28,6 @@ STATES_ERROR = 0.06
 Measured peaks of published runs lie within it and the trainer's own error in two of three cases."""
 TENSOR = "tensor"
 """Word of the trainers table: layers, stages and experts are spread over GPUs too."""
-CROSS = "cross"
-"""Kind of layers that attend to images beside the sequence."""
 
 
 class Sized(NamedTuple):
@@ -89,10 +87,7 @@ class Training:
         architecture = self.architecture
         if not architecture.vision_params:
             self.problems.append(f"the vision tower of {architecture.name} is not known")
-        beside = any(group.kind == CROSS for group in architecture.attention)
-        where = "beside the sequence" if beside else "within sequenceLength"
-        why = "its layers cross to them" if beside else "the model reads them as tokens"
-        self.assumptions.append(Assumption("images", where, why))
+        self.assumptions.append(vision.where_images_count(architecture, "sequenceLength"))
 
     def measure(self, device: Device, layout: Layout) -> Fit:
         """Size every stage that differs and keep the worst, in the first mode that fits."""

@@ -9,10 +9,14 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.memory.result import Assumption
+
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.workload import Images
 
+CROSS = "cross"
+"""Kind of layers that attend to images beside the sequence."""
 HEAD_DIM = 72
 """Width of one head: 64 (CLIP), 72 (SigLIP, Qwen3-VL), 80 (Qwen2.5-VL, Llama 3.2) or 128
 (InternViT-6B) in the configurations of transformers 5.24."""
@@ -66,6 +70,14 @@ def tower_of(architecture: Architecture) -> Tower | None:
     heads = architecture.vision_heads
     width = heads * HEAD_DIM if heads else USUAL_WIDTH
     return Tower(params, width, params / (PARAMS_PER_SQUARE * width**2))
+
+
+def where_images_count(architecture: Architecture, field: str) -> Assumption:
+    """Say whether the tokens of images are among those that a field declares."""
+    beside = any(group.kind == CROSS for group in architecture.attention)
+    where = "beside the sequence" if beside else f"within {field}"
+    why = "its layers cross to them" if beside else "the model reads them as tokens"
+    return Assumption("images", where, why)
 
 
 def patches(architecture: Architecture, images: Images) -> int:
