@@ -22,7 +22,7 @@ class AttentionGroup(NamedTuple):
     """Layers that keep the same kind of state; per layer where not said otherwise."""
 
     kind: str
-    """full, sliding, chunked, mla, indexed, compressed, linear, mamba, cross or none."""
+    """full, sliding, chunked, mla, indexed, csa, hca, linear, mamba, cross or none."""
     layers: int
     window: int | None = None
     """Tokens that a sliding or chunked layer keeps at most."""
@@ -132,19 +132,18 @@ class Architecture(NamedTuple):
         return self.kv_lora_rank is not None
 
 
-CACHING_KINDS = frozenset({"full", "sliding", "chunked", "mla", "indexed", "compressed"})
+CACHING_KINDS = frozenset({"full", "sliding", "chunked", "mla", "indexed", "csa", "hca"})
 """Kinds of layers whose state grows with the sequence, up to a window."""
 RECURRENT_KINDS = frozenset({"linear", "mamba"})
 """Kinds of layers whose state does not grow."""
 STATELESS_KINDS = frozenset({"none", "moe", "mlp"})
 """Kinds of layers without attention."""
 UNBUILT_KINDS = {
-    "compressed": "the cache of compressed attention is not sized: how engines pack it differs by "
-    "release"
+    "compressed": "compressed attention is not counted from a configuration: name the catalog's id"
 }
-"""Kinds that are known by name only, and what is said of them. Of compressed attention vLLM 0.26
-logs 7 kB a token for one checkpoint and 55 kB for another of the same geometry, where its entries
-take 4 kB (vllm issue 51041)."""
+"""Kinds that are known by name only, and what is said of them."""
+COMPRESSED_KINDS = frozenset({"csa", "hca"})
+"""Attention over entries that each stand for several tokens, beside a window of all tokens."""
 
 
 def architecture_of(
@@ -318,7 +317,7 @@ def _group(kind: str, layers: int, facts: ModelFacts) -> AttentionGroup:
         )
     if kind == "full" and facts.kv_lora_rank is not None:
         kind = "mla"
-    window = facts.sliding_window if kind in ("sliding", "compressed") else None
+    window = facts.sliding_window if kind in ("sliding", "csa", "hca") else None
     heads, width = facts.kv_heads, facts.head_dim
     if kind == "full":
         heads, width = facts.full_kv_heads or heads, facts.full_head_dim or width

@@ -21,6 +21,7 @@ from gpusize_catalog.store import Catalog, load
 from gpusize_catalog.units import GIB
 
 KINDS = ("full", "sliding", "chunked", "mla", "indexed", "linear", "mamba", "none")
+COMPRESSED = ("csa", "hca")
 ENGINES = (
     ("vllm", "0.6.6"),
     ("vllm", "0.11.0"),
@@ -116,7 +117,7 @@ pools = st.integers(1, 200 * GIB)
 ranks = st.sampled_from([1, 2, 4, 8, 16])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *COMPRESSED])
 @pytest.mark.parametrize("engine", ENGINES)
 @given(data=st.data())
 @settings(max_examples=15, deadline=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpusize.architecture import UNBUILT_KINDS, AttentionGroup
+from gpusize.architecture import COMPRESSED_KINDS, UNBUILT_KINDS, AttentionGroup
 from gpusize.hub_config import keys
 from gpusize.hub_config.geometry import Geometry
 from gpusize.hub_config.reading import Config
@@ -34,7 +34,8 @@ def block_of(kind: str, config: Config, frame: Geometry) -> Block:
         return _latent(kind, config, frame)
     if kind in ("full", "sliding", "chunked", "indexed", "cross"):
         return _heads(kind, config, frame)
-    unknown = UNBUILT_KINDS.get(kind, f"layers of kind {kind} are not known")
+    named = "compressed" if kind in COMPRESSED_KINDS else kind
+    unknown = UNBUILT_KINDS.get(named, f"layers of kind {kind} are not known")
     return Block(AttentionGroup(kind, 1), 0, unknown=unknown)
 
 

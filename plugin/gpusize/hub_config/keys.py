@@ -67,6 +67,8 @@ DRAFT_LAYERS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_mo
 NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
 """Where a model of several parts keeps its language model."""
 
+COMPRESSED = {0: "sliding", 4: "csa", 128: "hca"}
+"""Kinds of DeepSeek-V4 by tokens of one entry (compress_ratios)."""
 LAYER_KINDS = {
     "full_attention": "full",
     "attention": "full",
@@ -87,8 +89,8 @@ LAYER_KINDS = {
     "-": "mlp",
     "cross_attention": "cross",
     "indexed_attention": "indexed",
-    "compressed_sparse_attention": "compressed",
-    "heavily_compressed_attention": "compressed",
+    "compressed_sparse_attention": "csa",
+    "heavily_compressed_attention": "hca",
 }
 """What layer lists call the kinds of `AttentionGroup`."""
 

@@ -58,7 +58,7 @@ def _listed(config: Config) -> list[str] | None:
             return [keys.LAYER_KINDS.get(str(entry), str(entry)[:40]) for entry in entries]
     ratios = config.listed("compress_ratios")
     if ratios is not None:
-        return ["compressed" if ratio else "sliding" for ratio in ratios[: _depth(config, ratios)]]
+        return [_compressed(ratio) for ratio in ratios[: _depth(config, ratios)]]
     blocks = config.listed("block_configs")
     if blocks is not None:
         return ["none" if is_left_out(part_of(block, "attention")) else "full" for block in blocks]
@@ -163,3 +163,8 @@ def _by_window(config: Config, frame: Geometry) -> list[str] | None:
 def _letter(pattern: str, index: int) -> str:
     """Kind by a repeated pattern of letters: L is local, anything else global."""
     return "sliding" if pattern[index % len(pattern)] == "L" else "full"
+
+
+def _compressed(ratio: object) -> str:
+    """Kind by how many tokens one entry stands for; 0: a window alone."""
+    return keys.COMPRESSED.get(ratio, "compressed") if isinstance(ratio, int) else "compressed"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.architecture import COMPRESSED_KINDS
+from gpusize.memory import kv_compressed
 from gpusize.memory.kv_costs import COSTS, NOTHING, Cost, Rank
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ SWA_FULL_RATIO = 0.8
 """Tokens of the window pool per token of the full pool (SGLang swa_full_tokens_ratio)."""
 STATE_POOL_RATIO = 0.9
 """Bytes of recurrent state per byte of KV cache (SGLang mamba_full_memory_ratio)."""
+CACHE_ERROR = 0.005
+"""Relative error of the cache's bytes: block rounding and scales."""
 STATE_BLOCK_TOKENS = 16
 """Attention blocks beside recurrent state grow in steps of this (vLLM)."""
 
@@ -43,6 +47,8 @@ class KvCache:
     """The cache of one rank: bytes of a sequence, and sequences of a pool."""
 
     __slots__ = ("costs", "unit")
+
+    error = CACHE_ERROR
 
     def __init__(self, costs: tuple[Cost, ...], unit: int) -> None:
         """`unit` is the smallest piece that the engine hands out, bytes."""
@@ -205,6 +211,27 @@ class PreallocatedCache(KvCache):
         return round(total) + self.state
 
 
+class CompressedCache(KvCache):
+    """Entries for several tokens in whole blocks, and windows that hold one step more (vLLM)."""
+
+    __slots__ = ("batched", "block", "kept")
+
+    error = kv_compressed.ERROR
+
+    def __init__(self, kept: kv_compressed.Bytes, packing: Packing) -> None:
+        """Keep what a token takes."""
+        super().__init__((), 1)
+        self.kept = kept
+        self.block = packing.block
+        self.batched = packing.batched
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Entries of all tokens, padded windows of the last ones."""
+        whole = -(-tokens // self.block) * self.block * self.kept.growing
+        near = min(tokens, self.kept.window - 1 + self.batched)
+        return round(whole + kv_compressed.PAGE_PADDING * near * self.kept.held)
+
+
 def _grouped(costs: tuple[Cost, ...], packing: Packing) -> KvCache:
     """Groups, unless all layers keep every token."""
     if all(cost.window is None and not cost.state_bytes for cost in costs):
@@ -238,6 +265,9 @@ def build(
 
     `bits` of one cached number, `batched` tokens of one step.
     """
+    packing = Packing(engine.block_tokens, engine.group_slack or 1.0, batched)
+    if any(group.kind in COMPRESSED_KINDS for group in architecture.attention):
+        return CompressedCache(kv_compressed.bytes_of(architecture, bits, share), packing)
     copies = 2 if engine.latent_values else 1
     latent = copies * (architecture.kv_lora_rank or 0) + (architecture.qk_rope_head_dim or 0)
     rank = Rank(tp, bits, engine.latent_cache, architecture.heads, latent)
@@ -249,14 +279,13 @@ def build(
         key = cost[:3]
         merged[key] = merged.get(key, 0) + cost.layers * share
     costs = tuple([Cost(*key, layers) for key, layers in merged.items()])
-    packing = Packing(engine.block_tokens, engine.group_slack or 1.0, batched)
     return LAYOUTS[engine.cache_layout](costs or (Cost(0, None, 0, 0),), packing)
 
 
 def unbuilt_kind(architecture: Architecture) -> str:
     """An attention kind that no function counts yet, or whose sizes are missing; else empty."""
     for group in architecture.attention:
-        if group.kind != NOTHING and group.kind not in COSTS:
+        if group.kind not in COSTS and group.kind not in {NOTHING, *COMPRESSED_KINDS}:
             return f"attention of kind {group.kind} is not modelled"
         if group.kind in ("linear", "mamba") and group.state_elements is None:
             return f"the size of the recurrent state of its {group.kind} layers is not known"

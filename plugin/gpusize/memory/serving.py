@@ -122,7 +122,7 @@ class Serving:
         for split in self._split(known, layout):
             cache = self._cache(known, layout.tp, 1, split.stage.layers)
             kept = cache.bytes_for(self.workload.context_length)
-            error = verdict.band(known.engine, known.form, split.weights, 0, kept)
+            error = verdict.band(known.engine, known.form, split.weights, 0, kept * cache.error)
             least = max(least, split.weights + kept - error)
         return least
 
@@ -295,7 +295,9 @@ class Serving:
             cache,
             kept,
             (fixed[0], *cache_terms(kept, cache.state_bytes * reserved), *fixed[1:]),
-            verdict.band(engine, known.form, parts.weights, taken - parts.weights, kept),
+            verdict.band(
+                engine, known.form, parts.weights, taken - parts.weights, kept * cache.error
+            ),
         )
 
     def _reserved(self, engine: EngineFacts, batch: Batch) -> int:

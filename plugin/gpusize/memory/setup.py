@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.architecture import COMPRESSED_KINDS
 from gpusize.memory import formats, kv_cache, runtime
 from gpusize.memory.result import Assumption
 
@@ -17,6 +18,8 @@ OWN_DRAFT = "mtp"
 """Speculation by the checkpoint's own draft layers."""
 FREE_DRAFTS = frozenset({"ngram", "none"})
 """Ways of speculation that hold no weights."""
+GROUPED = "grouped"
+"""Layout of the engines table whose packing of compressed entries is known."""
 FULL_NAMES = {8: "8-bit", 16: "16-bit", 32: "32-bit"}
 
 
@@ -49,6 +52,8 @@ def resolve(workload: Inference, architecture: Architecture, catalog: Catalog) -
     assumptions: list[Assumption] = []
     engine = _engine(workload, catalog, problems, assumptions)
     form = _form(workload, architecture, catalog, problems, assumptions)
+    if engine is not None and engine.cache_layout != GROUPED and _is_compressed(architecture):
+        problems.append(f"how {engine.engine} packs a compressed cache is not known")
     draft = _draft_params(workload, catalog, problems)
     constants = () if engine is None else (runtime.row_name(engine),)
     if engine is None or form is None:
@@ -72,6 +77,11 @@ def _architecture_problems(architecture: Architecture) -> list[str]:
     if not architecture.known:
         reason = architecture.unknown_reason or "its layers are not known"
     return [f"architecture of {architecture.name}: {reason}"] if reason else []
+
+
+def _is_compressed(architecture: Architecture) -> bool:
+    """Whether entries of its cache stand for several tokens."""
+    return any(group.kind in COMPRESSED_KINDS for group in architecture.attention)
 
 
 def _engine(

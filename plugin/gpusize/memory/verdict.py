@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 HEADROOM_BYTES = GIB
 HEADROOM_SHARE = 0.05
 """Margin below max(1 GiB, 5 % of the memory) is tight: estimates miss by 2 to 10 % (GPU104)."""
-CACHE_ERROR = 0.005
-"""Relative error of the cache's bytes: block rounding and scales."""
 OUTCOMES = {
     "total": "refuses to start",
     "free": "starts with a pool below one request, or fails while loading",
@@ -32,18 +30,13 @@ OUTCOMES = {
 """What an engine does when it does not fit, by how it takes its memory."""
 
 
-def band(engine: EngineFacts, form: FormatFacts, held: int, runtime: int, cache: int) -> int:
+def band(engine: EngineFacts, form: FormatFacts, held: int, runtime: int, cache: float) -> int:
     """One-sided error of the need, bytes: root of the sum of squares of the terms' errors.
 
-    `held` are the weights, `runtime` is everything else that counts in the budget but the cache.
+    `held` are the weights, `runtime` is everything else that counts in the budget but the cache,
+    `cache` is the error of the cache itself.
     """
-    return round(
-        sqrt(
-            (held * form.error) ** 2
-            + (runtime * engine.uncertainty) ** 2
-            + (cache * CACHE_ERROR) ** 2
-        )
-    )
+    return round(sqrt((held * form.error) ** 2 + (runtime * engine.uncertainty) ** 2 + cache**2))
 
 
 def headroom(usable: int, error: int) -> int:

@@ -123,7 +123,7 @@ def test_what_is_declared_is_not_assumed(sized):
 @pytest.mark.parametrize(
     ("model", "instance_type", "more", "words"),
     [
-        ("deepseek-ai/DeepSeek-V4-Flash", "p5.48xlarge", {}, "compressed"),
+        ("deepseek-ai/DeepSeek-V4-Flash", "p5.48xlarge", {"engine": "sglang"}, "compressed"),
         (LLAMA_8B, "g4ad.xlarge", {}, "not CUDA"),
         (LLAMA_8B, "g6e.xlarge", {"engine": {"speculative": "no/such-model"}}, "draft model"),
         (LLAMA_8B, "g6e.xlarge", {"engine": "tgi", "weightsFormat": "gguf-q4_0"}, "whether tgi"),
@@ -260,4 +260,5 @@ def test_confidence_follows_the_error_against_the_budget(sized, engine, word):
 
 
 def test_what_is_unknown_has_no_confidence(sized):
-    assert sized("deepseek-ai/DeepSeek-V4-Pro", "p5.48xlarge").confidence is None
+    found = sized("deepseek-ai/DeepSeek-V4-Pro", "p5.48xlarge", engine={"name": "sglang"})
+    assert found.confidence is None

@@ -192,3 +192,24 @@ def test_window_layers_may_have_more_key_heads_than_full_ones(catalog):
         architecture_of("XiaomiMiMo/MiMo-V2-Flash", catalog).attention, key=lambda g: g.kind
     )[::-1]
     assert (window.kind, window.kv_heads, full.kind, full.kv_heads) == ("sliding", 8, "full", 4)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "batched", "logged_gib"),
+    [(13528, 16384, 5.44), (30000, 16384, 6.66), (912128, 8192, 7.01 / 1.107)],
+)
+def test_compressed_entries_and_windows_take_what_vllm_logs(
+    catalog, engine, tokens, batched, logged_gib
+):
+    """vllm issues 44376 (two lengths) and 51041, DeepSeek-V4-Flash with an fp8 cache."""
+    architecture = architecture_of("deepseek-ai/DeepSeek-V4-Flash", catalog)
+    cache = kv_cache.build(architecture, engine("vllm", "0.26.0"), 2, 8, batched)
+    assert cache.bytes_for(tokens) / GIB == pytest.approx(logged_gib, rel=cache.error)
+    assert cache.error > kv_cache.PagedCache.error
+
+
+def test_compressed_entries_grow_by_a_few_bytes_a_token(catalog, engine):
+    architecture = architecture_of("deepseek-ai/DeepSeek-V4-Flash", catalog)
+    cache = kv_cache.build(architecture, engine("vllm", "0.26.0"), 8, 8, 8192)
+    grown = cache.bytes_for(1_000_000) - cache.bytes_for(500_000)
+    assert grown / 500_000 == pytest.approx(21 * (584 + 132) / 4 + 20 * 584 / 128, rel=0.001)
