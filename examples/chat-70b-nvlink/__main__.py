@@ -13,7 +13,7 @@ chat = GpuWorkload(
         "prompt_tokens": {"mean": 1500, "p95": 6000},
         "output_tokens": {"mean": 300, "p95": 900},
         "concurrency": 32,
-        "latency": {"time_per_output_token_ms": 25},
+        "latency": {"time_per_output_token_ms": 30},
         "user_facing": True,
         "horizon_months": 12,
         "region": "us-east-1",
