@@ -55,6 +55,8 @@ FORMATS = {
     "int8": "gptq-int8",
     "fp4": "nvfp4",
 }
+PRECISIONS = (("fp8", "fp8"), ("fp4", "nvfp4"))
+"""Products of training that are narrower than 16 bits."""
 SIZES = re.compile(r"(tp|pp|ep|cp|dp|fsdp|vp)=(\d+)")
 SERVING_SIZES = re.compile(r"(tp|pp|ep)(\d+)")
 UNITS = {
@@ -156,6 +158,9 @@ def _training(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog) 
         "microBatch": row["batch"],
         "recompute": "full" if row["activation_checkpointing"] else "none",
     }
+    precision = next((word for part, word in PRECISIONS if part in row["dtype"]), None)
+    if precision:
+        declared["computePrecision"] = precision
     if method != "pretrain":
         declared["method"] = "lora" if method == "lora" else "full"
     if row["global_batch"]:

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from gpusize.speed import Speed
     from gpusize_catalog.facts import SpeedFacts
 
-COMPUTE_SHARE = 0.4
-"""Share of peak operations of a prefill (0.34 TensorRT-LLM fp8 to 0.54 training on A100)."""
-MOE_COMPUTE_SHARE = 0.16
-"""The same for mixtures of experts: a third to a half of dense (TensorRT-LLM fp8: 0.04 to 0.16)."""
 LINK_SHARE = 0.8
 """Share of a link's peak that large collectives reach (NCCL bus bandwidth on NVLink and EFA)."""
 NVLINK_LATENCY = (5e-6, 0.4e-6)
@@ -122,6 +118,8 @@ class Timing(NamedTuple):
     """The whole training run, estimate; None: its tokens are not declared, or no training."""
     hours_range: tuple[float, float] | None = None
     """Between which hours it lies, by the shares of the peak that published runs reach."""
+    exposed_share: float | None = None
+    """Part of a training step in which a GPU waits for others though all is hidden that can be."""
     pace: Pace | None = None
     """Of pipelines, which have no tokens."""
     rate_bound: float | None = None

@@ -1,16 +1,19 @@
 """How long a training step takes: operations by the parameters, and what moves between GPUs.
 
-An estimate takes the share of the peak that published runs reach, a bound takes all of it.
+An estimate adds up what takes turns on a GPU: products of weights, at the precision they are
+computed in; scores of attention; norms, activations and casts, which are bound by memory; and the
+launches of each layer. A bound takes the products alone, at the peak.
 Weights and gradients move while a GPU computes, activations do not. The share of communication is
-that of both kinds were nothing hidden, for how much of it is hidden is not known. Stages wait until
-the first micro batch reaches them, and again at the end.
+that of both kinds were nothing hidden; the exposed share is what is left of it where all is hidden
+that can be. Stages wait until the first micro batch reaches them, and again at the end.
 
 Which link a group of ranks talks over follows from how ranks lie (see `training_layouts`): one that
 fits a node takes the link inside it, one that spans nodes shares their network with the groups
 beside it.
 
-Sources of the shares: llm-foundry on A100 and H100 (dense, 16-bit: 0.32 to 0.60), Megatron-Bridge
-and AutoModel (mixtures: 0.11 to 0.24).
+Sources of the shares: what one set of them makes of the rates that llm-foundry (A100, H100: 125M to
+70B, 512 to 65536 tokens), Megatron-Bridge (H100 to GB300: dense and mixtures, bf16, fp8, fp4) and
+torchtitan publish.
 """
 
 from __future__ import annotations
@@ -20,10 +23,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory.training.adapters import adapter_params
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.memory.training.vision import patches
+from gpusize.speed import reached
 from gpusize.timing import (
-    COMPUTE_SHARE,
     LINK_SHARE,
-    MOE_COMPUTE_SHARE,
     Link,
     Timing,
     inner_link,
@@ -39,10 +41,24 @@ if TYPE_CHECKING:
     from gpusize.resolving.demand import Demand
     from gpusize.workload import Training
 
-DENSE_SHARES = (0.32, 0.55)
-"""From the least to the most of what dense runs reach."""
-MOE_SHARES = (0.09, 0.24)
-"""The same for mixtures of experts."""
+LINEAR_SHARE = 0.9
+"""Share of what large products reach (`Gpu.matmul_flops`) of the products of dense layers."""
+MIXTURE_SHARE = 0.5
+"""The same of layers with experts, whose products are small."""
+SCORE_SHARE = 0.4
+"""The same of attention: scores and their gradients, in 16 bits whatever the rest is in."""
+ELEMENTWISE = 80
+"""Times that a hidden state is read or written in one pass of one layer beside the products."""
+LAUNCHES = 400e-6
+"""Seconds of one pass of one layer and micro batch besides: launches, small kernels, waiting."""
+MIXTURE_LAUNCHES = 1600e-6
+"""The same of layers with experts: routing, sorting tokens and many small products."""
+DENSE_ERROR = 0.25
+"""Relative error of a step: 86 % of the published rates of dense models lie within it."""
+MIXTURE_ERROR = 0.50
+"""The same of mixtures of experts: 85 % lie within it."""
+PRODUCTS = {"fp8": "fp8_flops", "int8": "int8_ops", "nvfp4": "fp4_flops"}
+"""Field of a GPU with the rate of a compute precision; others are of 16 bits."""
 FLOPS_FORWARD = 2
 """Operations of one parameter and token forwards; as many for the gradients of inputs, as many for
 those of weights, and once more where a layer is computed again."""
@@ -75,9 +91,30 @@ class Moved(NamedTuple):
     host: float = 0.0
     """Of offloaded states: gradients down, a step of the processors, weights up."""
 
+    def exposed(self, compute: float) -> float:
+        """Seconds between GPUs in which a step that computes for so long does not compute."""
+        return self.waiting + max(0.0, self.hidden - compute)
+
     def step(self, compute: float) -> float:
         """Seconds of a step that computes for so long."""
-        return self.waiting + max(compute, self.hidden) + self.host
+        return compute + self.exposed(compute) + self.host
+
+
+class Work(NamedTuple):
+    """What one GPU does in a step of the optimizer."""
+
+    products: float
+    """Operations with weights."""
+    scores: float
+    """Operations of attention that grow with the sequence."""
+    moved: float
+    """Bytes that norms, activations and casts read and write."""
+    passes: float
+    """Passes of a layer, each once for every micro batch."""
+
+    def at_peak(self, products: float, scores: float) -> float:
+        """Seconds of the operations alone at two rates."""
+        return self.products / products + self.scores / scores
 
 
 class Fabric(NamedTuple):
@@ -154,8 +191,11 @@ class _Clock:
         self.nodes = placement.nodes
         self.pcie = instance.pcie_bandwidth
         gpu = placement.gpu
-        peak = gpu.bf16_flops or gpu.fp16_flops or 0.0
-        self.flops = peak * instance.partition
+        self.flops = (gpu.bf16_flops or gpu.fp16_flops or 0.0) * instance.partition
+        narrow = getattr(gpu, PRODUCTS.get(workload.compute_precision, ""), None)
+        self.products = narrow * instance.partition if narrow else self.flops
+        self.reach = reached(gpu)
+        self.bandwidth = (gpu.memory_bandwidth or 0.0) * instance.partition
         self.adapted = known is not None and known.adapted
         self.is_mixture = bool(architecture.experts_total)
         whole = workload.global_batch or workload.micro_batch * self.layout.dp
@@ -170,6 +210,8 @@ class _Clock:
             missing.append("memory of the run is not known")
         if not self.flops:
             missing.append(f"tensor throughput of {placement.gpu.id} is not known")
+        if not self.bandwidth:
+            missing.append(f"memory bandwidth of {placement.gpu.id} is not known")
         layout = placement.layout
         if layout.gpus > 1 and not self.link.bandwidth:
             missing.append(f"bandwidth of {self.link.name} is not known")
@@ -178,26 +220,42 @@ class _Clock:
         return tuple(missing)
 
     def timing(self, demand: Demand, link: Link | None) -> Timing:
-        usual = MOE_COMPUTE_SHARE if self.is_mixture else COMPUTE_SHARE
-        least, most = MOE_SHARES if self.is_mixture else DENSE_SHARES
         moved = self._moved(LINK_SHARE)
-        communication = moved.waiting + moved.hidden
-        compute = self._compute()
+        work = self._work()
         filled = 1 + (self.layout.pp - 1) / self.micro_steps
-        step = moved.step(compute / usual * filled)
+        compute = self._seconds(work) * filled
+        step = moved.step(compute)
         ideal = self._moved(1.0)
-        bound = max(compute, ideal.waiting + ideal.hidden)
+        bound = max(work.at_peak(self.products, self.flops), ideal.waiting + ideal.hidden)
         tokens = self.samples * self.workload.sequence_length
         steps = None if demand.total_tokens is None else demand.total_tokens / tokens
-        apart = compute / usual * filled + communication
-        found = _timing(link, communication / apart, self._remarks(moved))
+        between = moved.waiting + moved.hidden
+        found = _timing(link, between / (compute + between), self._remarks(moved))
         found = found._replace(
-            tokens_per_second=tokens / step, step_seconds=step, step_bound=min(step, bound)
+            tokens_per_second=tokens / step,
+            step_seconds=step,
+            step_bound=min(step, bound),
+            exposed_share=moved.exposed(compute) / step,
         )
         if steps is None:
             return found
-        ends = [steps * moved.step(compute / share * filled) / HOUR for share in (most, least)]
-        return found._replace(hours_to_end=steps * step / HOUR, hours_range=(ends[0], ends[1]))
+        hours = steps * step / HOUR
+        error = MIXTURE_ERROR if self.is_mixture else DENSE_ERROR
+        return found._replace(
+            hours_to_end=hours, hours_range=(hours / (1 + error), hours * (1 + error))
+        )
+
+    def _seconds(self, work: Work) -> float:
+        """Seconds that a GPU computes in a step, stages always busy."""
+        share, launches = LINEAR_SHARE, LAUNCHES
+        if self.is_mixture:
+            share, launches = MIXTURE_SHARE, MIXTURE_LAUNCHES
+        return (
+            work.products / (self.products * self.reach * share)
+            + work.scores / (self.flops * self.reach * SCORE_SHARE)
+            + work.moved / self.bandwidth
+            + work.passes * launches
+        )
 
     def _remarks(self, moved: Moved) -> tuple[str, ...]:
         # Inputs of layers that wait in the host move while the next layers compute.
@@ -205,8 +263,8 @@ class _Clock:
             return ()
         return ("what moves to and from the host, and its own steps, are not in the time",)
 
-    def _compute(self) -> float:
-        """Seconds of a step at the peak, on each GPU."""
+    def _work(self) -> Work:
+        """What one GPU does in a step."""
         architecture, length = self.architecture, self.workload.sequence_length
         tower = architecture.vision_params or 0
         active = architecture.active_params or architecture.total_params - tower
@@ -217,9 +275,16 @@ class _Clock:
         if self.known is not None:
             passes += self.known.habits.recompute == "full"
             passes += self.known.reference_passes
-        per_token = FLOPS_FORWARD * passes * (max(0, active - looked_up) + scores)
-        each = per_token * length + self._images()
-        return each * self.sequences / self.layout.gpus / self.flops
+        gpus, layers = self.layout.gpus, architecture.layers
+        tokens = self.sequences * length / gpus
+        each = FLOPS_FORWARD * passes
+        return Work(
+            products=each * max(0, active - looked_up) * tokens
+            + self._images() * self.sequences / gpus,
+            scores=each * scores * tokens,
+            moved=ELEMENTWISE * BYTES * passes * layers * architecture.hidden * tokens,
+            passes=passes * layers / self.layout.pp * self.micro_steps,
+        )
 
     def _images(self) -> float:
         """Operations of the images of one sequence: a frozen tower only goes forwards."""
@@ -250,7 +315,7 @@ class _Clock:
             once = fabric.ring(layout.tp, 1).all_reduce(layout.tp, size, share)
             micro += REDUCTIONS * layers * once
         if layout.ep > 1:
-            routed = size / layout.tp * (architecture.experts_active or 1)
+            routed = size / layout.tp * self._copies_sent()
             once = fabric.exchange(layout.ep).exchange(layout.ep, routed, share)
             micro += EXCHANGES * layers * once
         if layout.cp > 1:
@@ -262,6 +327,18 @@ class _Clock:
             ranks = layout.tp * layout.cp * layout.dp
             micro += 2 * fabric.ring(layout.pp, ranks).send(size / layout.tp, share)
         return micro
+
+    def _copies_sent(self) -> float:
+        """Copies of a token that leave for its experts.
+
+        One goes to each rank that holds some of them, and from node to node one to each node: what
+        crosses the network is handed on inside.
+        """
+        active = self.architecture.experts_active or 1
+        places = self.layout.ep
+        if places > self.gpus_per_node:
+            places = -(-places // self.gpus_per_node)
+        return places * (1 - (1 - 1 / places) ** active)
 
     def _weights(self, share: float) -> tuple[float, float]:
         """Seconds of one gathering of weights and reduction of gradients, and of one a step."""

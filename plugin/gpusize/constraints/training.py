@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 PERCENT = 100
 STATES = (Term.WEIGHTS, Term.GRADIENTS, Term.OPTIMIZER_STATES)
 NVLINK = "NVLink"
+WELL_HIDDEN = 0.05
+"""Part of a step that may be lost between GPUs where computing hides all it can: a trainer that
+moves weights ahead of time then runs as fast as its GPUs, however much moves."""
 
 
 def training_states_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
@@ -91,7 +94,7 @@ def nvlink_required(candidate: Candidate) -> Iterator[Reason]:
     if not candidate.demand.trains or not timing.link or timing.link == NVLINK or share is None:
         return
     limit = candidate.settings.max_communication_share
-    if share <= limit:
+    if share <= limit or (timing.exposed_share is not None and timing.exposed_share < WELL_HIDDEN):
         return
     bandwidth = timing.link_bandwidth or 0.0
     fix = "a larger global batch where ddp holds it, method lora, or an NVLink node"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
 
 AUTO = "auto"
-COMPUTE = ("bf16", "fp16", "fp32", "fp8", "int8")
+COMPUTE = ("bf16", "fp16", "fp32", "fp8", "int8", "nvfp4")
 """Formats that activations and matrix products can have."""
 
 

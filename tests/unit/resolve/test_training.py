@@ -51,11 +51,15 @@ def test_a_step_takes_operations_by_parameters_and_tokens(catalog, decided):
     architecture = architecture_of(LLAMA, catalog)
     params = architecture.total_params - architecture.embedding_params
     attention = 2 * 32 * 4096 * 2048 / 2
-    peak = catalog.gpu("L4").bf16_flops
-    seconds = 6 * (params + attention) * 2048 / peak
-    assert timing.step_bound == pytest.approx(seconds)
-    assert timing.step_seconds == pytest.approx(seconds / 0.4)
-    assert timing.hours_to_end == pytest.approx(1e8 / 2048 * seconds / 0.4 / 3600)
+    gpu = catalog.gpu("L4")
+    products, scores = 6 * params * 2048, 6 * attention * 2048
+    assert timing.step_bound == pytest.approx((products + scores) / gpu.bf16_flops)
+    moved = 80 * 2 * 3 * 32 * 4096 * 2048 / gpu.memory_bandwidth
+    launches = 3 * 32 * 400e-6
+    seconds = products / (gpu.matmul_flops * 0.9) + scores / (gpu.matmul_flops * 0.4)
+    seconds += moved + launches
+    assert timing.step_seconds == pytest.approx(seconds)
+    assert timing.hours_to_end == pytest.approx(1e8 / 2048 * seconds / 3600)
     low, high = timing.hours_range
     assert low < timing.hours_to_end < high
 
