@@ -30,6 +30,7 @@ from gpusize_policies.rule import Needs, Rule, Waivable
 from gpusize_policies.settings import PRESETS
 from tests.rules.examples import NAME, TODAY, Example, examples
 from tests.rules.examples import findings as judged
+from tools import readme
 from tools.component_page import component_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -124,6 +125,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/cli.md": cli_page,
         ROOT / "docs/settings.md": settings_page,
         ROOT / "docs/component.md": partial(component_page, GENERATED_FROM_SCHEMA),
+        ROOT / "README.md": readme.render,
         schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",
     }
 
