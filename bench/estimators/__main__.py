@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from bench.estimators.running import RUNNER, ask, environments, install, lines_of, score
-from bench.estimators.table import misjudged, nearer, table
+from bench.estimators.table import misjudged, narrow, nearer, table
 
 HARNESS, CASES = Path("../shared/peers"), Path("../shared/cases")
 LIGHT = (
@@ -68,6 +68,9 @@ def _section(harness: Path, said: Path, kind: str, show: int) -> str:
     lines = [line for line in lines_of(said) if line["kind"] == kind]
     rows = nearer(lines)
     parts = [f"## {said.stem}.jsonl, {kind}\n", table(kind, score(harness, said, kind)), ""]
+    failed, ran = narrow(lines)
+    if failed or ran:
+        parts.append(f"gpusize calls tight, which counts as fitting: {failed} failed, {ran} ran")
     parts.append(f"another estimator is nearer by more than ten points on {len(rows)}:")
     parts += [
         f"    {one.id} {one.measure} gpusize {one.ours:+.1%}, {one.peer} {one.theirs:+.1%}"

@@ -13,8 +13,11 @@ from typing import Any
 
 from bench.measured import cases, generation, throughput, training, training_cases
 from bench.measured.frame import Row, known
+from gpusize.declared.inference import Engine
 from gpusize.memory.fit import fit
+from gpusize.memory.kv_cache import GroupedCache
 from gpusize.memory.result import Fit, Term, Verdict
+from gpusize.versions import parse_version
 from gpusize_catalog.store import Catalog, load
 from gpusize_catalog.units import GIB, MIB
 
@@ -30,6 +33,9 @@ BITS = 8
 DECODING = "decode tok/s"
 SELECTIVE = "torchtitan"
 """Recomputes a part where others recompute all; a case says no more than that something is."""
+COUNTS_REQUESTS = (0, 20)
+"""The first vLLM that logs concurrency times context as tokens of the cache. Source: both ways of
+vllm/v1/core/kv_cache_utils.py; by logs of runs, 0.19.2 has the older and 0.22.1 the newer one."""
 PACKED = re.compile(r"gptq|int4", re.IGNORECASE)
 DEEPSPEED = "DeepSpeed"
 
@@ -62,11 +68,27 @@ def _serving(case: Case, catalog: Catalog) -> Said:
     found = known(fit(read.workload, read.placement, catalog, read.architecture))
     said = _said(found, found.need or 0, 1)
     if found.sequences is not None:
-        said["kv_tokens"] = round(found.sequences * case["context"])
+        said["kv_tokens"] = _counted(found, read.workload.engine, case["context"])
         said["kv_tokens_by"] = "peer"
     if found.kv_pool is not None:
         said["kv_pool_gib_per_gpu"] = max(0, found.kv_pool) / GIB
     return said
+
+
+def _counted(found: Fit, engine: Engine, context: int) -> int:
+    """Tokens of the cache as the engine's log counts them.
+
+    Most logs count what requests of full context hold. Older vLLM counts every layer of a model
+    with several kinds of layers as one that keeps all tokens, which says less than fits.
+    """
+    cache = found.cache
+    version = parse_version(engine.version or "")
+    is_old = engine.name == "vllm" and version is not None and version.release < COUNTS_REQUESTS
+    if is_old and isinstance(cache, GroupedCache):
+        tables = sum(group.tables for group in cache.groups)
+        blocks = max(0, found.kv_pool or 0) // cache.unit
+        return blocks // tables * min(group.block for group in cache.groups)
+    return round((found.sequences or 0) * context)
 
 
 def _inference(case: Case, catalog: Catalog) -> Said:

@@ -24,6 +24,7 @@ MEASURES = (
 MARGIN = 0.1
 """How much nearer another estimator has to be to be named: less is noise."""
 NONE = "none"
+TIGHT = "tight"
 Line = dict[str, Any]
 
 
@@ -92,6 +93,16 @@ def misjudged(lines: Iterable[Line]) -> list[str]:
     return [
         f"{name} {what}; right: {', '.join(right[name]) or NONE}" for name, what in wrong.items()
     ]
+
+
+def narrow(lines: Iterable[Line]) -> tuple[int, int]:
+    """Failures, and runs, that gpusize calls tight: here they count as fitting."""
+    calls = [
+        line["truth"].get("fits")
+        for line in lines
+        if line["peer"] == OURS and (line.get("prediction") or {}).get("verdict") == TIGHT
+    ]
+    return calls.count(False), calls.count(True)
 
 
 def _error(line: Line, measure: tuple[str, str, str]) -> float | None:

@@ -31,6 +31,8 @@ WORDS = {
     "throughput.training": "of them, of trainers",
     "throughput.offline": "of them, of many sequences at once",
     "throughput.one": "of them, of one sequence",
+    "serving.drafted.weights": "weights beside a draft model",
+    "serving.drafted.kv": "tokens beside a draft model",
     "serving.cache": "bytes of the cache of llama.cpp",
     "training.capped": "training peak, sequences below the length that is stated",
     "generation": "peak of text that transformers generates",

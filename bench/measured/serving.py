@@ -37,12 +37,15 @@ def asks(row: Row, catalog: Catalog) -> Asked:
         cache = number(measured["kv_available_gib_per_gpu"])
         held = [Held(CACHE, cache, ("serving.cache",))] if cache and context else []
         return Asked(tuple(held))
+    # Others are not scored on rows with a draft model: those that name theirs stand apart.
+    group = "serving.drafted" if row["speculative"] else "serving"
     held = []
     if weights := number(measured["weights_gib_per_gpu"]):
-        held.append(Held(WEIGHTS, weights, ("serving.weights",)))
+        held.append(Held(WEIGHTS, weights, (f"{group}.weights",)))
     if has_gpu and row["gpu_memory_utilization"] is not None and (tokens := _tokens(row)):
-        held.append(Held(TOKENS, tokens, ("serving.kv",)))
-    return Asked(tuple(held), _ran(row) if has_gpu and context else None)
+        held.append(Held(TOKENS, tokens, (f"{group}.kv",)))
+    is_judged = has_gpu and context and not row["speculative"]
+    return Asked(tuple(held), _ran(row) if is_judged else None)
 
 
 def answers(row: Row, catalog: Catalog) -> Answer:
@@ -64,7 +67,7 @@ def _check(row: Row) -> None:
     stages = row["pipeline_parallel"] or 1
     for is_odd, reason in (
         (row["flag"], f"doubted by who collected it: {row['flag']}"),
-        (row["speculative"], "a draft model was loaded too"),
+        (row["speculative"] is True, "a draft model that is not stated was loaded too"),
         (word in NO_WIDTH or ODD_WIDTH.match(word), f"weights format {word}"),
         (ODD_CACHE.search(cache), f"cache format {cache}"),
         (stages > 1, "several pipeline stages"),

@@ -12,7 +12,7 @@ import pytest
 from bench.estimators import __main__ as command
 from bench.estimators.answering import answer
 from bench.estimators.running import ask
-from bench.estimators.table import misjudged, nearer, table
+from bench.estimators.table import misjudged, narrow, nearer, table
 from bench.measured.frame import Skip
 
 MODEL = {"hf_id": "meta-llama/Llama-3.1-8B"}
@@ -87,6 +87,22 @@ def test_serving_is_answered_in_parts():
 def test_a_model_that_does_not_fit_is_said():
     large = {**SERVING, "model": {"hf_id": "meta-llama/Llama-3.1-70B"}, "raw_model": "somebody/big"}
     assert answer(large)["fits"] is False
+
+
+@pytest.mark.parametrize(
+    ("model", "version", "ratio"),
+    [
+        ("openai/gpt-oss-20b", "0.15.1", 0.7),
+        ("openai/gpt-oss-20b", "0.25.1", 1),
+        ("meta-llama/Llama-3.1-8B", "0.15.1", 1),
+    ],
+)
+def test_older_logs_count_windows_as_whole_layers(model, version, ratio):
+    case = {**SERVING, "raw_model": model, "context": 131072, "quant": "auto"}
+    newer, logged = (answer({**case, "engine_version": one}) for one in ("0.25.1", version))
+    per_byte = [said["kv_tokens"] / said["kv_pool_gib_per_gpu"] for said in (newer, logged)]
+    assert per_byte[1] / per_byte[0] <= ratio * 1.01
+    assert ratio < 1 or per_byte[1] == pytest.approx(per_byte[0], rel=0.02)
 
 
 def test_every_sequence_of_a_batch_has_a_cache():
@@ -164,6 +180,18 @@ def test_an_estimator_that_is_exact_is_nearer():
 def test_wrong_verdicts_name_who_is_right():
     lines = [line("a", "gpusize", 0, fits=False), line("a", "near", 0), line("b", "gpusize", 0)]
     assert misjudged(lines) == ["a ran; right: near"]
+
+
+def test_tight_verdicts_are_counted_apart():
+    calls = [("fits", False), ("tight", False), ("tight", True), ("tight", True)]
+    lines = [
+        line("a", "gpusize", 0, prediction={"verdict": verdict}, truth={"fits": ran})
+        for verdict, ran in calls
+    ]
+    assert narrow([*lines, line("a", "near", 0), line("b", "gpusize", 0, prediction=None)]) == (
+        1,
+        2,
+    )
 
 
 def test_the_table_puts_gpusize_first():

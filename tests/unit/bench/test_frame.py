@@ -238,6 +238,14 @@ def test_concurrency_decides_where_tokens_are_counted_otherwise(held):
         assert summary.groups["serving.kv"].misses[0].measured == expected
 
 
+def test_rows_that_name_their_draft_stand_apart(held):
+    row = changed(ROWS["serving.jsonl"], speculative="meta-llama/Llama-3.2-1B")
+    summary = held(serving.SUBJECT, row)
+    assert len(summary.groups["serving.drafted.weights"].misses) == 1
+    assert not summary.groups["serving.weights"].misses
+    assert not summary.verdicts["serving"]
+
+
 def test_lengths_that_are_limits_stand_apart(held):
     summary = held(training.SUBJECT, changed(ROWS["training.jsonl"], packed=False))
     assert len(summary.groups["training.capped"].misses) == 1
