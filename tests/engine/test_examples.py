@@ -129,6 +129,15 @@ STORIES = (
         ("to decode needs 32.9 GiB", "22.1 GiB", "Fix: "),
     ),
     Story(
+        "raw-nodes",
+        False,
+        {
+            "multi-node-without-efa": "mandatory",
+            "multi-node-without-placement-group": "advisory",
+        },
+        ("over TCP at least 77% of a step", "32 on p5.48xlarge", "strategy: cluster"),
+    ),
+    Story(
         "raw-instance",
         False,
         {
