@@ -285,6 +285,7 @@ class DeclarationArgs(TypedDict, total=False):
     auto_stop: AutoStopArgs
     runs_per_month: float
     checkpoints: CheckpointsArgs
+    samples: int
     micro_batch: int
     global_batch: int
     optimizer: Literal["adamw", "adamw-8bit", "paged-adamw-8bit", "adafactor", "muon", "sgd"]
@@ -292,7 +293,6 @@ class DeclarationArgs(TypedDict, total=False):
     master_weights: bool
     gradient_precision: Literal["fp32", "bf16"]
     sharding: str | ShardingArgs
-    samples: int
     epochs: float
     trainer: str | TrainerArgs
     sequence_length: int

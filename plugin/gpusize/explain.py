@@ -207,6 +207,15 @@ def timing_data(timing: Timing) -> dict[str, Any]:
         "tokensPerSecond": _round(timing.tokens_per_second, MS_DIGITS),
         "unknown": list(timing.unknown),
         **(_pace(timing.pace) if timing.pace else {}),
+        **(_hours(timing) if timing.hours_to_end is not None else {}),
+    }
+
+
+def _hours(timing: Timing) -> dict[str, Any]:
+    """Return the hours of a run of samples."""
+    return {
+        "hoursToEnd": _round(timing.hours_to_end, MS_DIGITS),
+        "hoursRange": [round(hours, MS_DIGITS) for hours in timing.hours_range or ()],
     }
 
 

@@ -10,7 +10,7 @@ GPUs without peer access), haohervchb/sglang-V100 pull request 2 (four ranks beh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.memory.result import Term
 from gpusize.speed import reached
@@ -42,6 +42,9 @@ GIGA = 1e9
 MICRO = 1e-6
 STEP_TOKENS = 8192
 """Tokens of prompts that engines process in one step when many wait (vLLM, SGLang: 8192)."""
+HOUR = 3600
+MOST_ERROR = 0.9
+"""Relative error of a rate above which the longest time that it allows says nothing."""
 HALF = 2
 """NVLink is quoted in both directions together."""
 FLOPS_PER_PARAM = 2
@@ -115,9 +118,10 @@ class Timing(NamedTuple):
     step_bound: float | None = None
     """The same at every peak."""
     hours_to_end: float | None = None
-    """The whole training run, estimate; None: its tokens are not declared, or no training."""
+    """The whole run, of training or of declared samples, estimate; None: not declared or known."""
     hours_range: tuple[float, float] | None = None
-    """Between which hours it lies, by the shares of the peak that published runs reach."""
+    """Between which hours it lies: by the shares of the peak that published runs reach, or the
+    error of the engine's rate."""
     exposed_share: float | None = None
     """Part of a training step in which a GPU waits for others though all is hidden that can be."""
     pace: Pace | None = None
@@ -275,7 +279,22 @@ class Clock:
             bytes_per_step=read,
             unknown=self._remarks(),
             rate_bound=self._rate_bound(bound, batch),
-        )
+        )._replace(**self._run(rate))
+
+    def _run(self, rate: float) -> dict[str, Any]:
+        """Hours of a run of so many samples, all replicas at once, and the ends of their band.
+
+        A rate that rests on the peaks alone tells no hours.
+        """
+        samples, speed = self.demand.samples, self.speed
+        if samples is None or speed is None or not rate:
+            return {}
+        hours = samples * self.demand.output / (rate * self.demand.replicas) / HOUR
+        error = min(speed.uncertainty, MOST_ERROR)
+        return {
+            "hours_to_end": hours,
+            "hours_range": (hours / (1 + error), hours / (1 - error)),
+        }
 
     def _remarks(self) -> tuple[str, ...]:
         remarks = []

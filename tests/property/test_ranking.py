@@ -171,3 +171,23 @@ def test_a_layout_needs_no_less_than_all_do_together(
     assert need is not None
     assert candidate.study.sizing.least <= need * layout.gpus
     assert candidate.study.sizing.floor(layout) <= need
+
+
+@FEW
+@given(st.sampled_from(MODELS), st.integers(1, 10**6), st.integers(1, 100), st.integers(1, 4))
+def test_hours_of_a_batch_follow_from_its_samples(
+    model: str, samples: int, times: int, replicas: int
+) -> None:
+    fields = {**SERVED, "kind": "batch-inference", "model": model, "replicas": replicas}
+    one, many = (
+        placed({**fields, "samples": count}, "p5.48xlarge", 2, Layout(8, 2))
+        for count in (samples, samples * times)
+    )
+    assert one.run_hours is not None
+    assert many.run_hours is not None
+    assert many.run_hours >= one.run_hours
+    low, high = many.timing.hours_range or (0.0, 0.0)
+    assert low < many.run_hours < high
+    declared = placed({**fields, "samples": samples, "runHours": 3}, "p5.48xlarge", 2, Layout(8, 2))
+    assert declared.run_hours == 3
+    assert (one.cost.total or 0.0) <= (many.cost.total or 0.0)

@@ -93,7 +93,7 @@ def pretraining_without_reservation(candidate: Candidate) -> Iterator[Reason]:
 
 def _days_that_hold(candidate: Candidate, hours: float) -> int:
     """Days of a block that hold a run even if it takes as long as its estimate may be wrong."""
-    span = candidate.timing.hours_range if candidate.demand.trains else None
+    span = candidate.timing.hours_range
     longest = max(hours, span[1]) if span else hours
     early, setup = early_end_hours(candidate.instance), candidate.study.till.setup_hours
     return days_for(longest, early, setup)
@@ -228,7 +228,7 @@ def capacity_block_shorter_than_run(candidate: Candidate) -> Iterator[Reason]:
     if hours <= usable:
         return
     needed = _days_that_hold(candidate, hours)
-    span = candidate.timing.hours_range if candidate.demand.trains else None
+    span = candidate.timing.hours_range
     band = f" ({span[0]:.3g} to {span[1]:.3g} h)" if span else ""
     yield Reason(
         "capacity-block-shorter-than-run",

@@ -135,6 +135,12 @@ class Serving(Service, Inference):
 class BatchInference(Bounded, Inference):
     """Bounded generation over a set of inputs."""
 
+    samples: Positive | None = Field(
+        None,
+        description="Sequences that one run generates; its hours follow from them where runHours "
+        "is left out.",
+    )
+
 
 class Evaluation(BatchInference):
     """A bounded run that scores a model."""

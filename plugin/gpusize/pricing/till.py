@@ -31,6 +31,18 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
 
 MINUTES = 60
+
+
+def _no_hours(demand: Demand) -> str:
+    """Why the length of a run is not known."""
+    if demand.samples is not None:
+        return "how fast the engine is is not known, and runHours is not declared"
+    if demand.trains:
+        return f"neither {'tokens' if demand.reads else 'trainSteps'} nor runHours are declared"
+    what = "neither samples nor runHours are" if demand.reads else "runHours is not"
+    return f"{what} declared"
+
+
 BLOCK = PriceType.CAPACITY_BLOCK.value
 ON_DEMAND = PriceType.ON_DEMAND.value
 
@@ -155,10 +167,7 @@ class Till:
         else:
             monthly, per_run, total = self._of_run(paid, volumes, shared, hours)
             if hours is None:
-                length = "tokens" if demand.reads else "trainSteps"
-                missing_hours = f"{length} nor runHours are" if demand.trains else "runHours is not"
-                neither = "neither " if demand.trains else ""
-                unknowns.append(f"{neither}{missing_hours} declared: no cost per run")
+                unknowns.append(f"{_no_hours(demand)}: no cost per run")
         return Cost(
             hourly=paid.hourly if terms is None else terms.hourly,
             monthly=monthly,

@@ -502,8 +502,9 @@ class Candidate:
 
     @property
     def run_hours(self) -> float | None:
-        """Hours of one run without interruptions: of training from its tokens, else as declared."""
-        found = self.timing.hours_to_end if self.demand.trains else None
+        """Hours of one run without interruptions: by its tokens or samples, else as declared."""
+        follows = self.demand.trains or self.demand.samples is not None
+        found = self.timing.hours_to_end if follows else None
         return found or self.demand.run_hours
 
     @property
@@ -527,7 +528,7 @@ class Candidate:
             Stored(self.weight_bytes, self.checkpoint_bytes),
             self.disk,
             price,
-            hours=hours or (self.run_hours if self.demand.trains else None),
+            hours=hours or self.run_hours,
             purchase=purchase,
         )
 

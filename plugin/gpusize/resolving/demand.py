@@ -9,6 +9,7 @@ from gpusize.memory.result import Assumption
 from gpusize.workload import (
     BATCHED,
     Audio,
+    BatchInference,
     Bounded,
     DiffusionTraining,
     Embedding,
@@ -81,6 +82,8 @@ class Demand(NamedTuple):
     assumptions: tuple[Assumption, ...] = ()
     total_tokens: float | None = None
     """Tokens of a whole training run; None: not declared, or no training."""
+    samples: int | None = None
+    """Sequences of one run of bounded generation whose hours are not declared."""
     trains: bool = False
     saves_progress: bool = False
     """Whether checkpoints are declared."""
@@ -169,7 +172,15 @@ def demand_of(workload: Workload) -> Demand:
         replicas_max=workload.replicas.max,
         assumptions=assumptions,
         images=getattr(workload, "images", None),
+        samples=_samples(workload),
     )._replace(**found, **_of_run(workload))
+
+
+def _samples(workload: Inference) -> int | None:
+    """Sequences that decide how long a run is; None where hours do, or nothing."""
+    if not isinstance(workload, BatchInference) or workload.run_hours is not None:
+        return None
+    return workload.samples
 
 
 UNBOUNDED = 2**20

@@ -118,6 +118,9 @@ def _speed(candidate: Candidate) -> Iterator[str]:
             met = "meets" if seconds <= target else "may miss"
             text += f", {met} the target of {target * MS:.0f} ms"
         yield text
+    if demand.samples is not None and timing.tokens_per_second is not None:
+        yield f"about {timing.tokens_per_second * demand.replicas:.0f} tokens per second in all"
+        yield from _hours(timing)
 
 
 def _training_speed(candidate: Candidate) -> Iterator[str]:
@@ -130,10 +133,14 @@ def _training_speed(candidate: Candidate) -> Iterator[str]:
     yield (
         f"about {timing.step_seconds:.2g} s per step (at best {timing.step_bound:.2g} s){tokens}"
     )
+    yield from _hours(timing)
+    yield from timing.unknown
+
+
+def _hours(timing: Timing) -> Iterator[str]:
     if timing.hours_to_end is not None and timing.hours_range is not None:
         low, high = timing.hours_range
         yield f"about {timing.hours_to_end:.3g} h to the end ({low:.3g} to {high:.3g} h)"
-    yield from timing.unknown
 
 
 def _pace(timing: Timing) -> str:
