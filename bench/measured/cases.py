@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bench.measured.frame import Row, Skip
+from bench.measured.frame import Row, Skip, number
+from bench.measured.gpus import gpu_id
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.memory.formats import find_format
 from gpusize.placement import Layout, Placement
@@ -23,25 +24,6 @@ architecture-specific features)."""
 DEV_BUILD = re.compile(r"0\.1\.dev")
 """A build from a checkout without tags: says nothing of the version."""
 
-GPUS = (
-    (r"h100.?nvl", "H100-NVL"),
-    (r"h100", "H100"),
-    (r"h200", "H200"),
-    (r"a100.*40", "A100-40GB"),
-    (r"a100", "A100-80GB"),
-    (r"b200", "B200"),
-    (r"l40s", "L40S"),
-    (r"a10g", "A10G"),
-    (r"a10\b|a10-", "A10"),
-    (r"rtx ?3090", "RTX3090"),
-    (r"rtx ?4090", "RTX4090"),
-    (r"rtx ?5090", "RTX5090"),
-    (r"a6000", "A6000"),
-    (r"a40\b|a40-", "A40"),
-    (r"\bt4", "T4"),
-    (r"v100.*32", "V100-32GB"),
-    (r"\bl4\b", "L4"),
-)
 OTHER_GPUS: tuple[tuple[str, float, tuple[int, int]], ...] = (
     (r"gb10", 119.63, (12, 1)),
     (r"rtx ?4080", 15.99, (8, 9)),
@@ -219,7 +201,12 @@ def _format(row: Row, catalog: Catalog) -> str:
         word = f"gguf-{word}"
     if word == "auto" or find_format(catalog, word) is not None:
         return word
-    return next((known for pattern, known in FORMATS if re.search(pattern, word)), word)
+    return format_named(word) or word
+
+
+def format_named(word: str) -> str | None:
+    """The format that a word names, in gpusize's words; None for none."""
+    return next((known for pattern, known in FORMATS if re.search(pattern, word)), None)
 
 
 def _cache(row: Row) -> str:
@@ -246,12 +233,11 @@ def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
 def _named_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
     """The GPU by its name or the size of its memory."""
     name = (row["gpu"] or "").lower()
-    total = row["gpu_total_gib"]
+    total = number(row["gpu_total_gib"])
     template = catalog.gpu("H100")
-    for pattern, gpu_id in GPUS:
-        if re.search(pattern, name):
-            gpu = catalog.gpu(gpu_id)
-            return (gpu._replace(usable_bytes=round(total * GIB)) if total else gpu), True
+    if known := gpu_id(name):
+        gpu = catalog.gpu(known)
+        return (gpu._replace(usable_bytes=round(total * GIB)) if total else gpu), True
     for pattern, gib, capability in OTHER_GPUS:
         if re.search(pattern, name):
             size = round(((total or gib) - _kept_by_host(pattern, row)) * GIB)

@@ -22,7 +22,16 @@ from gpusize_catalog.store import Catalog
 NOT_SCORED = "assumed_or_backsolved_do_not_score"
 OUTLIER = re.compile(r"\boutlier", re.IGNORECASE)
 """In the notes of a row whose author does not trust its value."""
-SURPRISES = (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+SURPRISES = (
+    AssertionError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What code raises over a row that holds something else than the page of the fields says."""
 UNIT = "unit"
 """The one word beside what was measured that says how to count, and so is told to predictions."""

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from bench.measured import generation, picture_times, sounds
-from bench.measured.cases import GPUS
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
+from bench.measured.gpus import gpu_id
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Fit, Term
 from gpusize.pipeline import find_pipeline
@@ -58,7 +58,7 @@ def asks(row: Row, catalog: Catalog) -> Asked:
     ran = False if measured["oom"] else flag(measured["fits"])
     held = [] if peak is None else [Held(PEAK, peak, groups)]
     seconds = number(measured["seconds"])
-    has_gpu = _gpu(row) is not None
+    has_gpu = gpu_id(row["gpu"]) is not None
     if seconds and has_gpu and task in TASKS and picture_times.is_timed(row):
         held.append(Held(SECONDS, seconds, (picture_times.group_of(row),)))
     return Asked(tuple(held), ran if has_gpu else None)
@@ -187,14 +187,9 @@ def _format(word: str) -> str:
 
 def place(row: Row, catalog: Catalog) -> Placement:
     """The row's GPU; where it names none any one, for the peak is the same on all."""
-    gpu = catalog.gpu(_gpu(row) or "H100")
+    gpu = catalog.gpu(gpu_id(row["gpu"]) or "H100")
     instance = catalog.instance("p5.4xlarge")._replace(gpu_id=gpu.id)
     return Placement(instance, gpu, 1, Layout(), "us-east-1", Market.ON_DEMAND)
-
-
-def _gpu(row: Row) -> str | None:
-    name = (row["gpu"] or "").lower()
-    return next((one for pattern, one in GPUS if re.search(pattern, name)), None)
 
 
 SUBJECT = Subject("other.jsonl", "other", asks, answers)

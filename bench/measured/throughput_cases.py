@@ -5,31 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from bench.measured.cases import node_of
+from bench.measured.cases import format_named, node_of
 from bench.measured.frame import Row, Skip
+from bench.measured.gpus import gpu_id
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.placement import Layout, Placement
 from gpusize.workload import Market, Workload, parse_workload
 from gpusize_catalog.facts import Gpu
 from gpusize_catalog.store import Catalog
 
-GPUS = (
-    (r"gb300", "GB300"),
-    (r"gb200", "GB200"),
-    (r"b300", "B300"),
-    (r"b200", "B200"),
-    (r"h200", "H200"),
-    (r"h100.*96|gh200", "GH200"),
-    (r"h100", "H100"),
-    (r"h20\b|h20-", "H20"),
-    (r"a100.*40", "A100-40GB"),
-    (r"a100", "A100-80GB"),
-    (r"rtx6000pro|rtx pro 6000", "RTX-PRO-6000-SE"),
-    (r"l40s", "L40S"),
-    (r"a10g", "A10G"),
-    (r"\bl4\b", "L4"),
-    (r"\bt4\b", "T4"),
-)
 ENGINES = (
     (r"sglang", "sglang"),
     (r"vllm", "vllm"),
@@ -92,10 +76,10 @@ def read(row: Row, catalog: Catalog) -> Rate:
 
 
 def _gpu(name: str, catalog: Catalog) -> Gpu:
-    for pattern, gpu_id in GPUS:
-        if re.search(pattern, name.lower()):
-            return catalog.gpu(gpu_id)
-    raise Skip(f"GPU {name}")
+    known = gpu_id(name)
+    if known is None:
+        raise Skip(f"GPU {name}")
+    return catalog.gpu(known)
 
 
 def _generation(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog) -> Rate:
@@ -135,9 +119,10 @@ def _generation(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog
 
 def format_of(word: str) -> str:
     """A format in gpusize's words; raises `Skip` for one that it does not have."""
-    if word not in FORMATS:
+    found = FORMATS.get(word) or format_named(word)
+    if found is None:
         raise Skip(f"weights format {word}")
-    return FORMATS[word]
+    return found
 
 
 def _training(row: Row, architecture: Architecture, gpu: Gpu, catalog: Catalog) -> Rate:

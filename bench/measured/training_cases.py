@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from bench.measured.cases import GPUS, model_of, node_of
+from bench.measured.cases import model_of, node_of
 from bench.measured.diffusion_cases import MODALITIES, diffusion_workload
 from bench.measured.frame import Row, Skip
+from bench.measured.gpus import gpu_id
 from gpusize.architecture import Architecture
 from gpusize.placement import Layout, Placement
 from gpusize.workload import Market, Optimizing, Training, parse_workload
@@ -250,11 +251,8 @@ def _adapter(row: Row) -> dict[str, Any]:
 
 def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
     """The GPU, and whether the row names one; any one where it does not."""
-    name = (row["gpu"] or "").lower().replace("a800", "a100")
-    for pattern, gpu_id in GPUS:
-        if re.search(pattern, name):
-            return catalog.gpu(gpu_id), True
-    return catalog.gpu("A100-80GB"), False
+    known = gpu_id(row["gpu"])
+    return catalog.gpu(known or "A100-80GB"), known is not None
 
 
 def _counted(kind: str) -> str:

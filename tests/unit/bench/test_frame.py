@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bench.measured import SUBJECTS, pictures, serving, throughput, training
 from bench.measured.frame import Row, declared, hold
+from bench.measured.gpus import GPUS, gpu_id
 from bench.measured.report import report
 from bench.measured.summary import data, empty
 from gpusize_catalog.store import load
@@ -236,6 +237,36 @@ def test_concurrency_decides_where_tokens_are_counted_otherwise(held):
         measured = changed(row["measured"], kv_tokens=tokens)
         summary = held(serving.SUBJECT, changed(row, measured=measured))
         assert summary.groups["serving.kv"].misses[0].measured == expected
+
+
+@pytest.mark.parametrize("total", ["48 GiB", [], True, -1])
+def test_a_total_that_is_no_number_is_not_known(held, total):
+    plain, odd = (
+        held(serving.SUBJECT, row).groups["serving.kv"].misses[0].predicted
+        for row in (ROWS["serving.jsonl"], changed(ROWS["serving.jsonl"], gpu_total_gib=total))
+    )
+    assert plain == odd
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("NVIDIA GB200-186GB", "GB200"),
+        ("4x A800-SXM4-80GB", "A100-80GB"),
+        ("H20-96GB", "H20"),
+        ("H100-96GB", "GH200"),
+        ("L40S-48GB", "L40S"),
+        ("GB10-128GB-unified", None),
+        (None, None),
+    ],
+)
+def test_names_of_gpus(name, found):
+    assert gpu_id(name) == found
+
+
+def test_every_gpu_that_is_named_is_in_the_catalog():
+    catalog = load()
+    assert all(catalog.gpu(one).usable_bytes for _, one in GPUS)
 
 
 def test_rows_that_name_their_draft_stand_apart(held):
