@@ -135,7 +135,7 @@ STORIES = (
             "multi-node-without-efa": "mandatory",
             "multi-node-without-placement-group": "advisory",
         },
-        ("over TCP at least 77% of a step", "32 on p5.48xlarge", "strategy: cluster"),
+        ("of a step goes into the network", "32 on p5.48xlarge", "strategy: cluster"),
     ),
     Story(
         "raw-instance",
