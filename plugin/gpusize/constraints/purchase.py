@@ -263,7 +263,7 @@ def capacity_block_invalid_duration(candidate: Candidate) -> Iterator[Reason]:
             else "more nodes: no block holds it",
             {"days": days, "nearestDays": near},
         )
-    machines = till.purchase.block_instances or placement.nodes * candidate.demand.replicas
+    machines = till.purchase.block_instances or placement.bought(candidate.demand.replicas)
     if machines > MOST_INSTANCES:
         yield Reason(
             "capacity-block-invalid-duration",
