@@ -218,20 +218,20 @@ def _cache(row: Row) -> str:
     return CACHES.get(word, word)
 
 
-def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
-    """The GPU, and whether the row states it; any one where only weights can be compared.
+def is_built_for(row: Row, gpu: Gpu) -> bool:
+    """Whether the build runs on the GPU: one for an architecture alone runs on no other.
 
-    A build for one architecture alone does not run on another: then the GPU that is stated is not
-    the one that was measured.
+    Where it does not, the GPU that is stated is not the one that was measured.
     """
-    gpu, is_known = _named_gpu(row, catalog)
     built = BUILT_FOR.search(row["engine_version"] or "")
-    runs_on = (int(built[1]), int(built[2])) if built else None
-    return gpu, is_known and runs_on in (None, gpu.compute_capability)
+    return built is None or (int(built[1]), int(built[2])) == gpu.compute_capability
 
 
-def _named_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
-    """The GPU by its name or the size of its memory."""
+def find_gpu(row: Row, catalog: Catalog) -> tuple[Gpu, bool]:
+    """The GPU by its name or the size of its memory, and whether the row states one.
+
+    Any one where it does not: weights are the same on all.
+    """
     name = (row["gpu"] or "").lower()
     total = number(row["gpu_total_gib"])
     template = catalog.gpu("H100")

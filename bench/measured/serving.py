@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from bench.measured.cases import find_gpu, model_of, read
+from bench.measured.cases import find_gpu, is_built_for, model_of, read
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term
@@ -31,7 +31,7 @@ def asks(row: Row, catalog: Catalog) -> Asked:
     model_of(row, catalog)
     _check(row)
     measured = row["measured"]
-    _, has_gpu = find_gpu(row, catalog)
+    gpu, has_gpu = find_gpu(row, catalog)
     context = number(row["max_model_len"])
     if not PAGED.search(_engine(row)):
         cache = number(measured["kv_available_gib_per_gpu"])
@@ -39,12 +39,15 @@ def asks(row: Row, catalog: Catalog) -> Asked:
         return Asked(tuple(held))
     # Others are not scored on rows with a draft model: those that name theirs stand apart.
     group = "serving.drafted" if row["speculative"] else "serving"
+    is_built = is_built_for(row, gpu)
     held = []
     if weights := number(measured["weights_gib_per_gpu"]):
         held.append(Held(WEIGHTS, weights, (f"{group}.weights",)))
     if has_gpu and row["gpu_memory_utilization"] is not None and (tokens := _tokens(row)):
-        held.append(Held(TOKENS, tokens, (f"{group}.kv",)))
-    is_judged = has_gpu and context and not row["speculative"]
+        # A build and a GPU that contradict each other are seen, and not counted among the rest.
+        pool = f"{group}.kv" if is_built else f"{group}.kv.contradicted"
+        held.append(Held(TOKENS, tokens, (pool,)))
+    is_judged = has_gpu and is_built and context and not row["speculative"]
     return Asked(tuple(held), _ran(row) if is_judged else None)
 
 
