@@ -108,7 +108,8 @@ def narrow(lines: Iterable[Line]) -> tuple[int, int]:
 def _error(line: Line, measure: tuple[str, str, str]) -> float | None:
     _, said, held = measure
     predicted, truth = line["prediction"].get(said), line["truth"].get(held)
-    pool_counts = line["meta"].get("util_stated") is not False
+    meta = line["meta"]
+    pool_counts = meta.get("util_stated") is not False and not meta.get("gpu_assumed")
     if predicted is None or not truth or (said == "kv_tokens" and not pool_counts):
         return None
     return float(predicted / truth - 1)

@@ -177,6 +177,17 @@ def test_an_estimator_that_is_exact_is_nearer():
     assert found.theirs == 0
 
 
+@pytest.mark.parametrize("meta", [{"gpu_assumed": True}, {"util_stated": False}])
+def test_tokens_count_where_gpu_and_share_are_stated(meta):
+    parts = {"truth": {"kv_tokens": 10}, "meta": meta}
+    said = [
+        line("a", peer, 0, prediction={"kv_tokens": tokens}, **parts)
+        for peer, tokens in (("gpusize", 20), ("near", 10))
+    ]
+    assert not nearer(said)
+    assert nearer([{**one, "meta": {}} for one in said])
+
+
 def test_wrong_verdicts_name_who_is_right():
     lines = [line("a", "gpusize", 0, fits=False), line("a", "near", 0), line("b", "gpusize", 0)]
     assert misjudged(lines) == ["a ran; right: near"]
