@@ -27,7 +27,13 @@ Said = dict[str, Any]
 ENGINES = {"trtllm": "trt-llm"}
 WORDS = {"bnb4": "nf4", "bnb8": "int8-bitsandbytes", "gptq8": "gptq-int8", "w8a8": "int-w8a8"}
 """Formats as cases call them, and the word of rows."""
-RATES = {"awq": "awq-int4", "gptq": "gptq-int4", "gptq8": "gptq-int8", "nvfp4": "fp4"}
+RATES = {
+    "awq": "awq-int4",
+    "gptq": "gptq-int4",
+    "gptq8": "gptq-int8",
+    "nvfp4": "fp4",
+    "w8a8": "int8",
+}
 BITS = 8
 """Of a frozen base that is not of four."""
 DECODING = "decode tok/s"

@@ -138,6 +138,11 @@ def test_decoding_is_below_what_hardware_allows():
     assert 50 < said["tok_s"] < said["bound_tok_s"] < 200
 
 
+def test_eight_bits_are_what_transformers_runs():
+    narrow_case = {**DECODE, "engine": "HF transformers", "quant": "w8a8"}
+    assert answer(narrow_case)["bound_tok_s"] > answer({**DECODE, "engine": "hf"})["bound_tok_s"]
+
+
 def test_what_is_not_known_is_said():
     with pytest.raises(Skip, match="no facts"):
         answer({**SERVING, "raw_model": "nobody/knows", "model": {"hf_id": "nobody/at-all"}})
