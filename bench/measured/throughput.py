@@ -6,7 +6,8 @@ import datetime
 
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, number
 from bench.measured.throughput_cases import UNITS, Rate, read
-from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.study import Study
 from gpusize.timing import Timing
 from gpusize_catalog.store import Catalog
 

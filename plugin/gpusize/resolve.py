@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.declaring.defaults import defaulted
 from gpusize.resolution import Parts, Plan, Rejection, Resolution
-from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.ranking import SEVERAL, Key, badness, rank_of
 from gpusize.resolving.reasoning import plan_of, price_of
-from gpusize.resolving.search import (
-    SEVERAL,
-    Key,
-    Search,
-    Trial,
-    badness,
-    rank_of,
-    reasons_against,
-    reasons_of,
-)
+from gpusize.resolving.search import Search, Trial
+from gpusize.resolving.study import Study
+from gpusize.resolving.weighing import reasons_against, reasons_of
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.wording import price
 from gpusize_catalog.problems import printable

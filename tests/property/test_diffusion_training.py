@@ -14,7 +14,7 @@ from gpusize.memory.fit import fit
 from gpusize.memory.result import Fit, Term, Verdict
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve
-from gpusize.resolving.search import reasons_of
+from gpusize.resolving.weighing import reasons_of
 from gpusize.workload import Market, parse_workload
 from gpusize_catalog.store import Catalog, load
 

@@ -16,7 +16,7 @@ from gpusize.memory.recognition import Recognizer
 from gpusize.memory.result import Verdict
 from gpusize.pipeline import find_pipeline, unknown_facts
 from gpusize.resolve import resolve
-from gpusize.resolving.search import blocks, reasons_of
+from gpusize.resolving.weighing import blocks, reasons_of
 from gpusize.workload import Audio, Generation, parse_workload
 from gpusize_catalog.store import load
 

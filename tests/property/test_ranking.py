@@ -13,8 +13,10 @@ from gpusize.explain import to_data
 from gpusize.memory.result import Term
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve
-from gpusize.resolving.candidate import Candidate, Study, gpu_of
-from gpusize.resolving.search import rank_of
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.gpus import gpu_of
+from gpusize.resolving.ranking import rank_of
+from gpusize.resolving.study import Study
 from gpusize.settings import DEFAULTS
 from gpusize.team_prices import Discount, TeamPrices
 from gpusize.workload import Market, parse_workload

@@ -15,7 +15,7 @@ from gpusize.memory.result import Verdict
 from gpusize.placement import Layout
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
-from gpusize.resolving.search import blocks, reasons_of
+from gpusize.resolving.weighing import blocks, reasons_of
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.store import Catalog, load
 

@@ -13,7 +13,8 @@ from gpusize.checkpointing import checkpoint_of
 from gpusize.loading import Loading, loading_of
 from gpusize.placement import Layout, Placement
 from gpusize.rates import Rate, slowest, span
-from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.study import Study
 from gpusize.workload import Market, parse_workload
 from gpusize_catalog.store import Catalog, load
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints import (
     billing,
+    blocks,
     choice,
+    commitments,
     host,
     interconnect,
     memory,
@@ -38,8 +40,8 @@ DECLARATION: dict[str, Constraint] = {
     "checkpoint-precision-mismatch": precision.checkpoint_precision_mismatch,
     "recurrent-state-exceeds-vram": memory.recurrent_state_exceeds_vram,
     "always-on-for-bursty": billing.always_on_for_bursty,
-    "commitment-for-short-run": purchase.commitment_for_short_run,
-    "capacity-block-for-serving": purchase.capacity_block_for_serving,
+    "commitment-for-short-run": commitments.commitment_for_short_run,
+    "capacity-block-for-serving": blocks.capacity_block_for_serving,
     "odcr-paid-while-idle": purchase.odcr_paid_while_idle,
     "root-volume-too-small": storage.root_volume_too_small,
     "no-checkpoint-storage": storage.no_checkpoint_storage,
@@ -70,7 +72,7 @@ MARKET: dict[str, Constraint] = {
     "checkpoint-interval-too-long": training.checkpoint_interval_too_long,
     "long-training-on-spot": purchase.long_training_on_spot,
     "pretraining-without-reservation": purchase.pretraining_without_reservation,
-    "capacity-block-invalid-duration": purchase.capacity_block_invalid_duration,
+    "capacity-block-invalid-duration": blocks.capacity_block_invalid_duration,
     "on-demand-for-fault-tolerant-batch": billing.on_demand_for_fault_tolerant_batch,
 }
 """Judge how the work is bought. A pinned market is a declaration: no type is rejected for it, else
@@ -133,8 +135,8 @@ MONEY: dict[str, Constraint] = {
     "monthly-budget-exceeded": billing.monthly_budget_exceeded,
     "run-budget-exceeded": billing.run_budget_exceeded,
     "deadline-not-met": purchase.deadline_not_met,
-    "capacity-block-shorter-than-run": purchase.capacity_block_shorter_than_run,
-    "steady-serving-on-demand": purchase.steady_serving_on_demand,
+    "capacity-block-shorter-than-run": blocks.capacity_block_shorter_than_run,
+    "steady-serving-on-demand": commitments.steady_serving_on_demand,
     "no-auto-stop": purchase.no_auto_stop,
     "idle-gpus-on-node": parallelism.idle_gpus_on_node,
     "price-dominated-choice": choice.price_dominated_choice,

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from gpusize.constraints.reason import Number
     from gpusize.resolution import Plan
-    from gpusize.resolving.candidate import Candidate, Study
+    from gpusize.resolving.candidate import Candidate
+    from gpusize.resolving.study import Study
     from gpusize.timing import Timing
 
 SMALLER_FORMATS = ("fp8", "awq")

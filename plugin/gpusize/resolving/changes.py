@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusize.resolving.candidate import Study
+from gpusize.resolving.study import Study
 
 if TYPE_CHECKING:
     from gpusize.resolution import Plan
@@ -23,7 +23,7 @@ def plan_with(study: Study, settings: ResolveSettings | None = None, **changes: 
     """
     from gpusize.constraints import KEEPING
     from gpusize.resolve import decide
-    from gpusize.resolving.search import blocks, reasons_of
+    from gpusize.resolving.weighing import blocks, reasons_of
 
     resolution = decide(_changed(study, settings or study.settings, changes))
     candidate = resolution.candidate

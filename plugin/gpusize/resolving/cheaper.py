@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusize.resolving.search import Search, rank_of
+from gpusize.resolving.ranking import rank_of
+from gpusize.resolving.search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gpusize.resolving.candidate import Candidate, Study
-    from gpusize.resolving.search import Key
+    from gpusize.resolving.candidate import Candidate
+    from gpusize.resolving.ranking import Key
+    from gpusize.resolving.study import Study
 
 
 def others(study: Study) -> tuple[tuple[Key, Candidate], ...]:

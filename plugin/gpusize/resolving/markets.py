@@ -9,7 +9,7 @@ from gpusize.placement import Layout, Placement
 from gpusize.workload import Kind, Market
 
 if TYPE_CHECKING:
-    from gpusize.resolving.candidate import Study
+    from gpusize.resolving.study import Study
     from gpusize.workload import Workload
     from gpusize_catalog.facts import Gpu, InstanceType
 

@@ -2,78 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.constraints import (
-    COMPARISONS,
-    CONSTRAINTS,
-    DEVICE,
-    LAYOUT,
-    MARKET,
-    MONEY,
     OFFER,
-    REMARKS,
-    SILICON,
     of_buying,
 )
 from gpusize.constraints.parallelism import wastes_ultraserver
-from gpusize.constraints.reason import Reason, Weight
-from gpusize.constraints.speed import READING_PACE
 from gpusize.memory.result import Verdict
 from gpusize.placement import OPEN, Layout, Pins, Placement, layouts
-from gpusize.resolving.candidate import Candidate, Study, gpu_of
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.gpus import gpu_of
 from gpusize.resolving.markets import markets_of
+from gpusize.resolving.ranking import Key, layout_rank, nearness, rank_of
+from gpusize.resolving.study import Study
+from gpusize.resolving.weighing import BY_DEVICE, BY_LAYOUT, asked, first_block
 from gpusize.training_layouts import NODES, PLAIN, WAYS, Way, training_layouts
 from gpusize_catalog.facts import Interconnect
 
 if TYPE_CHECKING:
-    from gpusize.constraints import Constraint
     from gpusize.workload import Market
     from gpusize_catalog.facts import Gpu, InstanceType, UltraServer
 
-SMALL_SHARE = 0.15
-"""Communication below this part of the time is no reason to prefer one placement to another: the
-share of a slow GPU is small because everything else takes longer."""
-SHARE_STEP = 0.10
-"""Above, placements that differ by less than this count as equal."""
-UNKNOWN_SHARE = 99
-NVLINK = "NVLink"
-"""Name of the link that is made for the traffic of every layer."""
-NEVER = 9
-"""Rank of a latency that cannot be judged."""
-_NOT_ASKED = REMARKS | COMPARISONS | {"idle-gpus-on-node"}
-"""Constraints that a search does not ask: the one about idle GPUs is a search itself too."""
 
-VERDICTS = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
-"""From best to worst."""
-WEIGHTS = (Weight.ERROR, Weight.WARN, Weight.ADVICE)
-"""From worst to best."""
-
-Service = tuple[int, int]
-"""Whether sequences queue for the cache, and whether targets are met: see `service_of`."""
-Moving = tuple[int, int]
-"""Whether stages lie inside a node, and the class of the share of communication."""
 UNBEATEN = ((0, 0), (0, 0), 0.0)
 """Rank of copies of the whole model that serve as well as can be: of all layouts they move least
 and, since no split of a model is smaller than the model, take the smallest volumes."""
-SEVERAL = 10**6
-"""GPUs that stand for those of any number of nodes: more than one node has."""
-
-
-class Key(NamedTuple):
-    """What types are compared by, field by field, the smaller the better: see `rank_of`."""
-
-    service: Service
-    gpus: int
-    nodes: int
-    moving: Moving
-    price: float
-    vcpus: int
-    instance: str
-    share: float
-    layout: Layout
 
 
 class Trial(NamedTuple):
@@ -83,42 +39,6 @@ class Trial(NamedTuple):
     nodes: int
     best: Candidate | None
     key: Key | None
-
-
-def blocks(reason: Reason) -> bool:
-    """Whether gpusize refuses to choose a placement for this reason."""
-    return reason.weight is not Weight.ADVICE or reason.name == "estimate-not-supported"
-
-
-def asked(*tables: Mapping[str, Constraint]) -> tuple[Constraint, ...]:
-    """The constraints of some tables that may speak against a choice."""
-    return tuple(
-        [rule for table in tables for name, rule in table.items() if name not in _NOT_ASKED]
-    )
-
-
-_DEVICE, _LAYOUT = asked(DEVICE), asked(LAYOUT)
-_ALL = asked(OFFER, MARKET, SILICON, MONEY)
-_BESIDE_DEVICE = asked(OFFER, MARKET, LAYOUT, MONEY)
-
-
-def first_block(candidate: Candidate, table: Iterable[Constraint]) -> Reason | None:
-    """The first blocking reason that a table of constraints gives."""
-    for constraint in table:
-        for reason in constraint(candidate):
-            if blocks(reason):
-                return reason
-    return None
-
-
-def reasons_of(candidate: Candidate) -> tuple[Reason, ...]:
-    """Everything that constraints say about a candidate by itself, compared with no other."""
-    return tuple(
-        reason
-        for name, rule in CONSTRAINTS.items()
-        if name not in COMPARISONS
-        for reason in rule(candidate)
-    )
 
 
 class Search:
@@ -347,7 +267,7 @@ class Search:
         for layout in tried:
             candidate = probe.at(layout)
             if self._works(candidate):
-                rank = _layout_rank(candidate)
+                rank = layout_rank(candidate)
                 ranks.append(rank)
                 if rank[:-1] == UNBEATEN:
                     break
@@ -366,14 +286,14 @@ class Search:
             may_fit = self.study.sizing.may_fit(placement)
             if not may_fit or candidate.fit.verdict is not Verdict.FITS:
                 return False
-        return first_block(candidate, _LAYOUT) is None
+        return first_block(candidate, BY_LAYOUT) is None
 
     def _runs_on(self, candidate: Candidate) -> bool:
         """Whether nothing speaks against the GPU itself."""
         name = candidate.gpu.id
         found = self._judged.devices.get(name)
         if found is None:
-            found = self._judged.devices[name] = first_block(candidate, _DEVICE) is None
+            found = self._judged.devices[name] = first_block(candidate, BY_DEVICE) is None
         return found
 
     def feasible(self, candidate: Candidate) -> bool:
@@ -437,127 +357,10 @@ def _parts_of(servers: Sequence[UltraServer], fewest: int, most: int) -> list[in
     return [size for size in sorted({*halves, *wholes, *several}) if fewest < size <= most]
 
 
-def rank_of(candidate: Candidate) -> Key:
-    """What types are compared by: smaller is better.
-
-    Latency met comes first; then one GPU before several, several that one link joins (a node, an
-    UltraServer) before several nodes, and of those fewest first: what is not split waits for
-    nothing, and fewer GPUs that do the same work are larger and faster ones, at the same price or
-    less. Then least communication where the link is slow, and price for the declared duration.
-
-    Between plans of several nodes price comes at once: each is split already, and waits for a
-    network that is made for it, so that fewer GPUs are no merit of their own. How fast they are is
-    judged where it is asked for, by the targets and the pace of readers; where nobody waits for it,
-    four nodes of an older GPU do the work of two of the newest at half the price.
-
-    The smaller host and the name come last, so that the order is total. Where the region's price is
-    not known, the type ranks by its dearest known price of another region.
-    """
-    placement, cost = candidate.placement, candidate.cost
-    price = cost.hourly if cost.total is None else cost.total
-    if price is None:
-        price = candidate.cost_elsewhere
-    service, moving, share, layout = _layout_rank(candidate)
-    is_spread = placement.domains > 1
-    return Key(
-        service,
-        SEVERAL if is_spread else placement.gpus,
-        0 if is_spread else placement.nodes,
-        (0, 0) if is_spread else moving,
-        inf if price is None else price,
-        placement.instance.vcpus or 0,
-        placement.instance.id,
-        share,
-        layout,
-    )
-
-
-def _layout_rank(candidate: Candidate) -> tuple[Service, Moving, float, Layout]:
-    """What layouts of one type are compared by: they cost the same.
-
-    Stages inside a node count as worse than any communication that a constraint allows: each token
-    waits for all of them. Over NVLink communication counts by the time it takes alone. Layouts of a
-    training run are compared by the time of a step.
-    """
-    placement = candidate.placement
-    timing = candidate.timing
-    if candidate.demand.trains:
-        seconds = timing.step_seconds
-        slowness = inf if seconds is None else seconds
-        return service_of(candidate), (0, 0), slowness, placement.layout
-    share = timing.communication_share
-    fast = timing.link == NVLINK and share is not None
-    moving = (int(placement.layout.pp > placement.domains), 0 if fast else _share_class(share))
-    return service_of(candidate), moving, 1.0 if share is None else share, placement.layout
-
-
-def _share_class(share: float | None) -> int:
-    if share is None:
-        return UNKNOWN_SHARE
-    return 0 if share <= SMALL_SHARE else 1 + int((share - SMALL_SHARE) / SHARE_STEP)
-
-
-def service_of(candidate: Candidate) -> Service:
-    """How well users are served: no queue for the cache, and latency met, perhaps, or unknown."""
-    demand, timing = candidate.demand, candidate.timing
-    if demand.trains:
-        return 0, _late(demand.time_limit, timing.hours_to_end)
-    queues = 0
-    if not demand.tokens_declared:
-        held = candidate.fit.sequences_at(demand.prompt + demand.output)
-        queues = int(held is None or held < demand.concurrency)
-    pace = demand.token_time or (READING_PACE if demand.user_facing and demand.reads else None)
-    late = max(
-        _late(pace, timing.token_seconds),
-        _late(demand.first_token_time, timing.prefill_seconds),
-    )
-    return queues, late
-
-
-def _late(target: float | None, seconds: float | None) -> int:
-    if target is None:
-        return 0
-    if seconds is None:
-        return NEVER
-    return int(seconds > target)
-
-
-def reasons_against(candidate: Candidate) -> tuple[Reason, ...]:
-    """What speaks against a candidate; no search for a better node is made to say it."""
-    device_is_fine = candidate.study.judged.devices.get(candidate.gpu.id)
-    rules = _BESIDE_DEVICE if device_is_fine else _ALL
-    found = [reason for rule in rules for reason in rule(candidate) if blocks(reason)]
-    return tuple(sorted(found, key=lambda reason: WEIGHTS.index(reason.weight)))
-
-
-def nearness(candidate: Candidate) -> tuple[int, float, Layout]:
-    """How far a layout of a rejected type is from working, by its memory alone."""
-    fit = candidate.fit
-    margin = fit.margin
-    return (
-        VERDICTS.index(fit.verdict),
-        inf if margin is None else -margin,
-        candidate.placement.layout,
-    )
-
-
 def _misfit(candidate: Candidate) -> tuple[bool, bool]:
     """Whether a layout splits heads unevenly, and whether it leaves GPUs unused."""
     placement = candidate.placement
     return (
         not candidate.study.shape.splits(placement.layout.tp),
         placement.layout.gpus != placement.gpus,
-    )
-
-
-def badness(candidate: Candidate) -> tuple[int, int, float, Key]:
-    """How far a candidate is from being a plan: errors, warnings, missing bytes, then its rank."""
-    weights = [reason.weight for reason in reasons_of(candidate)]
-    margin = candidate.fit.margin
-    unknown = candidate.fit.verdict is Verdict.UNKNOWN
-    return (
-        weights.count(Weight.ERROR),
-        weights.count(Weight.WARN) + int(unknown),
-        inf if margin is None else max(0, -margin),
-        rank_of(candidate),
     )

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.constraints import LAYOUT
 from gpusize.placement import layouts
 from gpusize.resolving.candidate import Candidate
-from gpusize.resolving.search import Search, asked, first_block, rank_of, service_of
+from gpusize.resolving.ranking import rank_of, service_of
+from gpusize.resolving.search import Search
+from gpusize.resolving.weighing import asked, first_block
 
 if TYPE_CHECKING:
     from gpusize.placement import Placement
-    from gpusize.resolving.candidate import Study
-    from gpusize.resolving.search import Service
+    from gpusize.resolving.ranking import Service
+    from gpusize.resolving.study import Study
     from gpusize_catalog.facts import InstanceType
 
 

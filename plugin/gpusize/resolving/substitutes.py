@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gpusize.resolving.search import service_of
+from gpusize.resolving.ranking import service_of
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate

@@ -28,7 +28,8 @@ from gpusize.workload import (
 )
 
 if TYPE_CHECKING:
-    from gpusize.resolving.candidate import Candidate, Study
+    from gpusize.resolving.candidate import Candidate
+    from gpusize.resolving.study import Study
 
 SMALLER_FORMATS = ("fp8", "awq", "nvfp4")
 """Formats to try in place of larger weights: 8 bits first, then the usual 4-bit ones."""

@@ -73,7 +73,7 @@ def _most_common(resolution: Resolution) -> Reason | None:
 def _why_not(resolution: Resolution) -> str:
     """What speaks against the pinned placement, where no rule of its own says it."""
     from gpusize.constraints.reason import Weight
-    from gpusize.resolving.search import reasons_of
+    from gpusize.resolving.weighing import reasons_of
 
     if resolution.candidate is not None:
         reasons = reasons_of(resolution.candidate)

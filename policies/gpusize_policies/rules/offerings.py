@@ -67,7 +67,7 @@ def price_dominated_choice(case: Case) -> Iterator[Remark]:
         speaks against the placement, and where a time or a price is not known.
     Sources: the plans of `gpusize resolve FILE`, with their prices and dates
     """
-    from gpusize.resolving.search import reasons_against
+    from gpusize.resolving.weighing import reasons_against
 
     if case.is_own_choice or case.candidate is None or reasons_against(case.candidate):
         return

@@ -9,7 +9,8 @@ import pytest
 
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term, Verdict
-from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.study import Study
 from gpusize.workload import parse_workload
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.units import GIB

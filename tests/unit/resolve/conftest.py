@@ -8,7 +8,9 @@ import pytest
 from gpusize.placement import Layout, Placement
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
-from gpusize.resolving.candidate import Candidate, Study, gpu_of
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.gpus import gpu_of
+from gpusize.resolving.study import Study
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.workload import Market, Workload, parse_workload
 from gpusize_catalog.store import Catalog, load

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpusize.constraints import COMPARISONS, CONSTRAINTS
 from gpusize.resolve import resolve
 from gpusize.resolving.cheaper import amount, dominating, work_cost
-from gpusize.resolving.search import rank_of
+from gpusize.resolving.ranking import rank_of
 from gpusize_catalog.store import load
 from tests.unit.resolve.conftest import TODAY, declared
 

@@ -11,7 +11,8 @@ from gpusize.checkpointing import checkpoint_of
 from gpusize.explain import plan_data
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve
-from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.study import Study
 from gpusize.workload import Market, parse_workload
 from gpusize_catalog.store import load
 

@@ -13,7 +13,7 @@ from gpusize.constraints import DECLARATION
 from gpusize.constraints.reason import Weight
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
-from gpusize.resolving.search import reasons_of
+from gpusize.resolving.weighing import reasons_of
 from gpusize.workload import parse_workload
 from gpusize_catalog.store import Catalog
 

@@ -11,8 +11,9 @@ from gpusize.explain import fit_data, timing_data
 from gpusize.placement import Layout, Placement
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
-from gpusize.resolving.candidate import Candidate, Study
-from gpusize.resolving.search import reasons_of
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.study import Study
+from gpusize.resolving.weighing import reasons_of
 from gpusize.workload import Market, parse_workload
 from gpusize_catalog.store import Catalog, load
 

@@ -10,7 +10,8 @@ import pytest
 from gpusize.explain import timing_data, to_text
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve
-from gpusize.resolving.candidate import Candidate, Study
+from gpusize.resolving.candidate import Candidate
+from gpusize.resolving.study import Study
 from gpusize.workload import Market, parse_workload
 from gpusize_catalog.store import load
 

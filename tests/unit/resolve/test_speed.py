@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusize.placement import Layout, Placement
-from gpusize.resolving.candidate import Study
+from gpusize.resolving.study import Study
 from gpusize.speed import RATES, USUAL_REACH, reached, speed_of
 from gpusize.timing import Timing
 from gpusize.workload import Market, parse_workload

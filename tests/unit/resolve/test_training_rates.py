@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from gpusize.placement import Layout, Placement
-from gpusize.resolving.candidate import Study
+from gpusize.resolving.study import Study
 from gpusize.workload import Market, parse_workload
 from gpusize_catalog.facts import Interconnect
 from gpusize_catalog.store import Catalog

@@ -9,7 +9,7 @@ import pytest
 from gpusize.constraints import CONSTRAINTS
 from gpusize.explain import plan_data
 from gpusize.placement import Layout
-from gpusize.resolving.search import reasons_of
+from gpusize.resolving.weighing import reasons_of
 from gpusize.training_time import Fabric, Link
 from gpusize.workload import Market
 
