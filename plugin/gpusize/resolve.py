@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
-from math import inf
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.declaring.defaults import defaulted
-from gpusize.resolution import Parts, Plan, Rejection, Resolution
+from gpusize.resolution import Parts, Plan, Resolution
 from gpusize.resolving.candidate import Candidate
-from gpusize.resolving.ranking import SEVERAL, Key, badness, rank_of
-from gpusize.resolving.reasoning import plan_of, price_of
-from gpusize.resolving.search import Search, Trial
+from gpusize.resolving.ranking import badness
+from gpusize.resolving.reasoning import plan_of
+from gpusize.resolving.rejecting import rejections, runners_up
 from gpusize.resolving.study import Study
-from gpusize.resolving.weighing import reasons_against, reasons_of
+from gpusize.resolving.sweep import Sweep
+from gpusize.resolving.weighing import reasons_of
 from gpusize.settings import DEFAULTS, ResolveSettings
-from gpusize.wording import price
-from gpusize_catalog.problems import printable
 
 if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
     from gpusize.architecture import Architecture
-    from gpusize.constraints.reason import Number
     from gpusize.memory.result import Assumption
     from gpusize.pricing.options import Option
     from gpusize.resolving.advice import Advice
     from gpusize.workload import Workload
-    from gpusize_catalog.facts import InstanceType
     from gpusize_catalog.store import Catalog
 
 __all__ = ["ResolveSettings", "resolve", "unpinned"]
@@ -47,13 +43,6 @@ PINS = (
     "zone",
 )
 """Fields that fix what gpusize would choose."""
-LONGEST_TYPE_NAME = 32
-"""Characters of an unknown instance type that a reason repeats."""
-RIVALS = 2
-"""Plans on several nodes have at most so many times the GPUs of the one that has fewest: a GPU
-generation halves what memory and time ask for, and a search ends somewhere."""
-BEST_SERVICE = (0, 0)
-"""Nobody queues and every target is met: see `service_of`."""
 
 
 def resolve(
@@ -106,7 +95,7 @@ def decide(study: Study, name: str = "") -> Resolution:
         parts=Parts(
             partial(_remarks, sweep, candidate),
             partial(_runners_up, sweep, accepted),
-            partial(_rejections, sweep, accepted),
+            partial(rejections, sweep, accepted),
             partial(_would_fit, sweep, plan),
             partial(_options, accepted),
             partial(_substitutes, sweep, accepted),
@@ -146,127 +135,6 @@ def without_pins(workload: Workload) -> Workload:
 def is_pinned(workload: Workload) -> bool:
     """Whether anything that gpusize would choose is fixed."""
     return any(getattr(workload, field, None) is not None for field in PINS)
-
-
-class Sweep:
-    """All types of one study, those of few GPUs first: a decision seldom needs to see them all."""
-
-    def __init__(self, study: Study) -> None:
-        """Order the types; nothing is tried yet."""
-        self.study = study
-        self.search = Search(study)
-        self.types = sorted(self.search.types(), key=lambda item: (item.gpus or 0, item.id))
-
-    def decided(self) -> list[Trial]:
-        """The types that work, best first, as far as the best of all is certain.
-
-        Types of more GPUs cannot come first once one of fewer serves as well as can be.
-        """
-        found: list[Trial] = []
-        best: Key | None = None
-        for instance in self.types:
-            if (
-                best is not None
-                and best.service == BEST_SERVICE
-                and (instance.gpus or 0) > best.gpus
-            ):
-                break
-            trial = self.search.trial(instance, self.search.nodes(instance))
-            if trial.key is not None:
-                found.append(trial)
-                best = trial.key if best is None else min(best, trial.key)
-        if found and not self._is_late(best):
-            return _sorted(found)
-        return _sorted(found + [trial for trial in self._wider() if trial.best])
-
-    @cached_property
-    def trials(self) -> list[Trial]:
-        """Every type, tried alone; on several nodes where none works alone."""
-        trials = [
-            self.search.trial(instance, self.search.nodes(instance)) for instance in self.types
-        ]
-        best = min((trial.key for trial in trials if trial.key), default=None)
-        if best is None or self._is_late(best):
-            wider = {trial.instance.id: trial for trial in self._wider()}
-            trials = [_better(trial, wider.get(trial.instance.id, trial)) for trial in trials]
-        return sorted(trials, key=lambda trial: trial.instance.id)
-
-    @cached_property
-    def ranked(self) -> list[Trial]:
-        """Every type that works, best first."""
-        return _sorted([trial for trial in self.trials if trial.best])
-
-    def tried(self) -> list[Candidate]:
-        """Every layout of every type."""
-        return [candidate for trial in self.trials for candidate in self.search.tried(trial)]
-
-    def _is_late(self, key: Key | None) -> bool:
-        """Whether a training run ends after its limit: more nodes may end it sooner."""
-        return key is not None and self.study.demand.trains and key.service != BEST_SERVICE
-
-    def _wider(self) -> list[Trial]:
-        """Types whose node is too small, on as few nodes as do, where the fabric is made for it.
-
-        Fewest GPUs come first, up to twice those of the first that works. Where none does,
-        each type stands with the most nodes that were tried, but for a pinned one.
-        """
-        if self.study.workload.nodes_per_replica is not None:
-            return []
-        found: dict[str, Trial] = {}
-        tried: dict[str, Trial] = {}
-        limit = inf
-        for gpus, nodes, instance in self._spread:
-            if gpus > limit:
-                break
-            if instance.id in found:
-                continue
-            trial = tried[instance.id] = self.search.trial(instance, nodes)
-            if trial.best and not self._is_late(trial.key):
-                found[instance.id] = trial
-                limit = min(limit, RIVALS * gpus)
-        if self.study.workload.instance_type is not None:
-            return list(found.values())
-        return list((found or tried).values())
-
-    def _nodes_in_time(self, alone: Trial) -> float:
-        """Nodes below which a run cannot end in time, were nothing lost between them."""
-        hours = alone.best.timing.hours_to_end if alone.best else None
-        limit = self.study.demand.time_limit
-        return alone.nodes * hours / limit if hours and limit else 0.0
-
-    @cached_property
-    def _spread(self) -> list[tuple[int, int, InstanceType]]:
-        """GPUs, nodes and type of what may be tried on several nodes, fewest first."""
-        search, demand = self.search, self.study.demand
-        hurries = demand.trains and demand.deadline_hours is not None
-        found = []
-        for instance in self.types:
-            if not self.study.spans(instance):
-                continue
-            fewest = search.nodes(instance)
-            alone = search.trial(instance, fewest)
-            late = self._is_late(alone.key) or (hurries and alone.best is None)
-            # More of an UltraServer costs no more, so that memory is not all that asks for it.
-            one_holds = not self.study.ultraservers(instance) and search.holds(alone)
-            if not search.may_span(instance) or (not late and one_holds):
-                continue
-            least = self._nodes_in_time(alone) if late else 0.0
-            for nodes in search.numbers_of_nodes(instance):
-                if nodes < least:
-                    continue
-                found.append((nodes * (instance.gpus or 0), nodes, instance))
-        return sorted(found, key=lambda item: (item[0], item[1], item[2].id))
-
-
-def _better(alone: Trial, wide: Trial) -> Trial:
-    """The one that works; the better one where both do."""
-    if alone.key is None or wide.key is None:
-        return wide if alone.key is None else alone
-    return min(alone, wide, key=lambda trial: trial.key or ())
-
-
-def _sorted(trials: list[Trial]) -> list[Trial]:
-    return sorted(trials, key=lambda trial: trial.key or ())
 
 
 def _pinned_candidate(sweep: Sweep) -> Candidate | None:
@@ -323,116 +191,8 @@ def _remarks(sweep: Sweep, candidate: Candidate | None) -> tuple[Reason, ...]:
 def _runners_up(sweep: Sweep, chosen: Candidate | None) -> tuple[Plan, ...]:
     """The best of each other kind and number of GPUs."""
     return tuple(
-        plan_of(trial.best, sweep.ranked) for trial in _others(sweep, chosen) if trial.best
+        plan_of(trial.best, sweep.ranked) for trial in runners_up(sweep, chosen) if trial.best
     )
-
-
-def _others(sweep: Sweep, chosen: Candidate | None) -> list[Trial]:
-    if chosen is None:
-        return []
-    seen = {_kind(chosen)}
-    others = []
-    for trial in sweep.ranked:
-        if trial.best is not None and _kind(trial.best) not in seen:
-            seen.add(_kind(trial.best))
-            others.append(trial)
-    return others[: sweep.study.settings.runners_up]
-
-
-def _kind(candidate: Candidate) -> tuple[str, float, int]:
-    placement = candidate.placement
-    return placement.gpu.id, placement.instance.partition, placement.gpus
-
-
-def _rejections(sweep: Sweep, chosen: Candidate | None) -> tuple[Rejection, ...]:
-    listed = {trial.instance.id for trial in _others(sweep, chosen)}
-    if chosen is not None:
-        listed.add(chosen.instance.id)
-    trials = sweep.trials
-    found = [
-        _rejection(sweep.search, trial, chosen)
-        for trial in trials
-        if trial.instance.id not in listed
-    ]
-    workload = sweep.study.workload
-    if workload.instance_type is not None and not trials:
-        why = partial(_not_known, sweep.study)
-        found.append(Rejection(workload.instance_type, None, workload.market, why))
-    return tuple(found)
-
-
-def _rejection(search: Search, trial: Trial, chosen: Candidate | None) -> Rejection:
-    if trial.best is not None and chosen is not None:
-        placement = trial.best.placement
-        why = partial(_outranked, trial.best, chosen)
-        return Rejection(trial.instance.id, placement.layout, placement.market, why)
-    nearest = search.nearest(trial)
-    if nearest is None:
-        return Rejection(trial.instance.id, None, None, partial(_no_layout, trial))
-    placement = nearest.placement
-    why = partial(_against, trial, nearest)
-    return Rejection(trial.instance.id, placement.layout, placement.market, why)
-
-
-def _against(trial: Trial, nearest: Candidate) -> tuple[Reason, ...]:
-    return reasons_against(nearest) or _no_layout(trial)
-
-
-def _no_layout(trial: Trial) -> tuple[Reason, ...]:
-    reason = Reason(
-        "no-layout",
-        Weight.WARN,
-        f"no layout fills the {trial.instance.gpus or 0} GPUs of {trial.instance.id}",
-        numbers={"instanceType": trial.instance.id, "gpus": trial.instance.gpus or 0},
-    )
-    return (reason,)
-
-
-def _not_known(study: Study) -> tuple[Reason, ...]:
-    wanted = study.workload.instance_type or ""
-    close = study.catalog.suggest("instances", wanted)
-    fix = f"did you mean {' or '.join(close)}?" if close else ""
-    text = f"{printable(wanted, LONGEST_TYPE_NAME)} is no instance type of the catalog"
-    return (Reason("unknown-instance-type", Weight.ERROR, text, fix),)
-
-
-def _outranked(other: Candidate, chosen: Candidate) -> tuple[Reason, ...]:
-    """It works, and another works as well with less."""
-    mine, best = other.placement, chosen.placement
-    ours, theirs = rank_of(other), rank_of(chosen)
-    prices = [
-        price(one.cost.hourly) if one.cost.hourly is not None else price_of(one)
-        for one in (other, chosen)
-    ]
-    are_spread = ours.gpus == theirs.gpus == SEVERAL
-    if ours.service > theirs.service:
-        text = f"{other} serves worse than {chosen}: {_pace(other)} against {_pace(chosen)}"
-    elif mine.gpus > best.gpus and not are_spread:
-        text = f"{other} takes {mine.gpus} GPUs at {prices[0]}, {chosen} {best.gpus} at {prices[1]}"
-    elif mine.nodes > best.nodes and not are_spread:
-        text = f"{other} takes {mine.nodes} nodes, {chosen} {best.nodes}"
-    elif ours.moving > theirs.moving:
-        text = f"{other} spends {_share(other)} of the time between GPUs, {chosen} {_share(chosen)}"
-    else:
-        text = f"{other} costs {prices[0]}, {chosen} {prices[1]}"
-    numbers: dict[str, Number] = {
-        "gpu": mine.gpu.id,
-        "gpus": mine.gpus,
-        "instanceType": mine.instance.id,
-    }
-    if other.cost.hourly is not None:
-        numbers["usdPerHour"] = round(other.cost.hourly, 4)
-    return (Reason("outranked", Weight.ADVICE, text, numbers=numbers),)
-
-
-def _share(candidate: Candidate) -> str:
-    share = candidate.timing.communication_share
-    return "an unknown part" if share is None else f"{share:.0%}"
-
-
-def _pace(candidate: Candidate) -> str:
-    seconds = candidate.timing.token_seconds
-    return "an unknown pace" if seconds is None else f"{seconds * 1e3:.0f} ms per token"
 
 
 def _options(chosen: Candidate | None) -> tuple[Option, ...]:

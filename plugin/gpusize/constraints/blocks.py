@@ -21,7 +21,6 @@ from gpusize_catalog.units import usd
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
 
-
 TOO_LONG = 2
 """A block of so many times the days that the run takes is mostly waste."""
 

@@ -14,7 +14,6 @@ from gpusize_catalog.units import HOURS_PER_MONTH, usd
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
 
-
 TERM_MONTHS = 12
 """Months of the shortest commitment: no unknown rate is worth asking for below."""
 

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.blocks import days_that_hold
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import SHORT_RUN_HOURS
-from gpusize.pricing.blocks import (
-    DAY_HOURS,
-    MOST_DAYS,
-)
+from gpusize.pricing.blocks import DAY_HOURS, MOST_DAYS
 from gpusize.resolving.interrupted import hours_in_market
 from gpusize.workload import Kind, Market
 from gpusize_catalog.units import HOURS_PER_MONTH, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
-
 
 WEEKEND_HOURS = 60.0
 """From Friday evening, 18:00, to Monday morning, 6:00."""

@@ -15,9 +15,7 @@ from gpusize.settings import ResolveSettings
 from gpusize.timing import Timing
 from gpusize.volumes import Disk, disk_of
 from gpusize.wording import counted
-from gpusize.workload import (
-    Optimizing,
-)
+from gpusize.workload import Optimizing
 
 if TYPE_CHECKING:
     import datetime

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from gpusize_catalog.facts import Gpu, InstanceType
     from gpusize_catalog.store import Catalog
 
-
 UNKNOWN_GPU_FIELDS: dict[str, object] = {"cuda": False, "on_ec2": True, "usable_is_derived": False}
 
 

@@ -15,7 +15,6 @@ from gpusize.resolving.weighing import reasons_of
 if TYPE_CHECKING:
     pass
 
-
 SMALL_SHARE = 0.15
 """Communication below this part of the time is no reason to prefer one placement to another: the
 share of a slow GPU is small because everything else takes longer."""

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.constraints import (
-    OFFER,
-    of_buying,
-)
+from gpusize.constraints import OFFER, of_buying
 from gpusize.constraints.parallelism import wastes_ultraserver
 from gpusize.memory.result import Verdict
 from gpusize.placement import OPEN, Layout, Pins, Placement, layouts
@@ -25,7 +22,6 @@ from gpusize_catalog.facts import Interconnect
 if TYPE_CHECKING:
     from gpusize.workload import Market
     from gpusize_catalog.facts import Gpu, InstanceType, UltraServer
-
 
 UNBEATEN = ((0, 0), (0, 0), 0.0)
 """Rank of copies of the whole model that serve as well as can be: of all layouts they move least

@@ -19,13 +19,7 @@ from gpusize.resolving.demand import Demand, demand_of
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.timing import Timing, timing_of, unmodelled
 from gpusize.training_time import training_time
-from gpusize.workload import (
-    BATCHED,
-    DiffusionTraining,
-    Embedding,
-    Inference,
-    Training,
-)
+from gpusize.workload import BATCHED, DiffusionTraining, Embedding, Inference, Training
 from gpusize_catalog.facts import Status
 
 if TYPE_CHECKING:

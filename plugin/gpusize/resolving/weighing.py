@@ -22,7 +22,6 @@ from gpusize.resolving.candidate import Candidate
 if TYPE_CHECKING:
     from gpusize.constraints import Constraint
 
-
 _NOT_ASKED = REMARKS | COMPARISONS | {"idle-gpus-on-node"}
 """Constraints that a search does not ask: the one about idle GPUs is a search itself too."""
 WEIGHTS = (Weight.ERROR, Weight.WARN, Weight.ADVICE)
