@@ -173,20 +173,20 @@ def _hold_one(
     subject: Subject, name: str, row: Row, asked: Asked, catalog: Catalog, summary: Summary
 ) -> None:
     answer, reason = _answered(subject, row, catalog)
+    why = reason or "; ".join(answer.reasons)
     for measure, value, groups in asked.held:
         predicted = answer.values.get(measure)
         for group in groups:
             found = summary.group(group)
             if predicted is None or not math.isfinite(predicted):
-                found.uncovered.append(Told(name, reason or "not predicted"))
+                found.uncovered.append(Told(name, why or "not predicted"))
             else:
                 found.misses.append(Miss(name, predicted, value, answer.bands.get(measure)))
         if answer.bound is not None:
             summary.bounds.append(Miss(name, answer.bound, value))
     if asked.ran is not None:
         verdict = (answer.verdict or Verdict.UNKNOWN).value
-        reason = reason or "; ".join(answer.reasons)
-        summary.judge(subject.fit, name, verdict, asked.ran, reason)
+        summary.judge(subject.fit, name, verdict, asked.ran, why)
 
 
 def _answered(subject: Subject, row: Row, catalog: Catalog) -> tuple[Answer, str]:

@@ -31,7 +31,6 @@ WORDS = {
     "throughput.training": "of them, of trainers",
     "throughput.offline": "of them, of many sequences at once",
     "throughput.one": "of them, of one sequence",
-    "serving.kv.contradicted": "tokens, of builds that run on no GPU of the kind stated",
     "serving.drafted.weights": "weights beside a draft model",
     "serving.drafted.kv": "tokens beside a draft model",
     "serving.cache": "bytes of the cache of llama.cpp",

@@ -12,7 +12,7 @@ import re
 from bench.measured.cases import find_gpu, is_built_for, model_of, read
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
 from gpusize.memory.fit import fit
-from gpusize.memory.result import Term
+from gpusize.memory.result import Term, Verdict
 from gpusize_catalog.store import Catalog
 from gpusize_catalog.units import GIB
 
@@ -22,6 +22,7 @@ NO_WIDTH = frozenset({"unknown", "nvfp4-mixed", "fp32/bf16", "gguf"})
 ODD_WIDTH = re.compile(r"int-w[235-7]a")
 ODD_CACHE = re.compile(r"turboquant|iq4|q4_0|fp32")
 WEIGHTS, TOKENS, CACHE = "weights", "tokens", "cache"
+CONTRADICTED = "the build has code for another GPU than the one that is stated"
 ROUNDED = 0.005
 """Half of the last digit that engines print of a concurrency."""
 
@@ -31,7 +32,7 @@ def asks(row: Row, catalog: Catalog) -> Asked:
     model_of(row, catalog)
     _check(row)
     measured = row["measured"]
-    gpu, has_gpu = find_gpu(row, catalog)
+    _, has_gpu = find_gpu(row, catalog)
     context = number(row["max_model_len"])
     if not PAGED.search(_engine(row)):
         cache = number(measured["kv_available_gib_per_gpu"])
@@ -39,15 +40,12 @@ def asks(row: Row, catalog: Catalog) -> Asked:
         return Asked(tuple(held))
     # Others are not scored on rows with a draft model: those that name theirs stand apart.
     group = "serving.drafted" if row["speculative"] else "serving"
-    is_built = is_built_for(row, gpu)
     held = []
     if weights := number(measured["weights_gib_per_gpu"]):
         held.append(Held(WEIGHTS, weights, (f"{group}.weights",)))
     if has_gpu and row["gpu_memory_utilization"] is not None and (tokens := _tokens(row)):
-        # A build and a GPU that contradict each other are seen, and not counted among the rest.
-        pool = f"{group}.kv" if is_built else f"{group}.kv.contradicted"
-        held.append(Held(TOKENS, tokens, (pool,)))
-    is_judged = has_gpu and is_built and context and not row["speculative"]
+        held.append(Held(TOKENS, tokens, (f"{group}.kv",)))
+    is_judged = has_gpu and context and not row["speculative"]
     return Asked(tuple(held), _ran(row) if is_judged else None)
 
 
@@ -57,6 +55,9 @@ def answers(row: Row, catalog: Catalog) -> Answer:
     found = known(fit(case.workload, case.placement, catalog, case.architecture))
     context = case.workload.context_length
     values = {WEIGHTS: found.term(Term.WEIGHTS) / GIB}
+    if not is_built_for(row, case.placement.gpu):
+        # Which of the two is wrong is not known, and with it how much memory there was.
+        return Answer(values, Verdict.UNKNOWN, (CONTRADICTED,))
     if found.sequences is not None:
         values[TOKENS] = found.sequences * context
     if found.cache:

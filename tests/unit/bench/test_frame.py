@@ -239,13 +239,14 @@ def test_concurrency_decides_where_tokens_are_counted_otherwise(held):
         assert summary.groups["serving.kv"].misses[0].measured == expected
 
 
-def test_a_build_that_runs_on_no_such_gpu_stands_apart(held):
+def test_a_build_that_runs_on_no_such_gpu_is_not_predicted(held):
     row = changed(ROWS["serving.jsonl"], engine_version="0.11.0+sm120a")
     summary = held(serving.SUBJECT, row)
-    assert len(summary.groups["serving.kv.contradicted"].misses) == 1
     assert len(summary.groups["serving.weights"].misses) == 1
     assert not summary.groups["serving.kv"].misses
-    assert not summary.verdicts["serving"]
+    (told,) = summary.groups["serving.kv"].uncovered
+    assert told.reason == serving.CONTRADICTED
+    assert [judged.verdict.value for judged in summary.verdicts["serving"]] == ["unknown"]
 
 
 @pytest.mark.parametrize("total", ["48 GiB", [], True, -1])
