@@ -27,6 +27,7 @@ FORMATS = (
     (r"^int8 bnb$", "int8-bitsandbytes"),
     (r"^nf4$", "nf4"),
     (r"^gguf (q\w+)$", r"gguf-\1"),
+    (r"^(fp\d_e\dm\d|fp6|int4dq|sparsify|autoquant)$", r"\1"),
 )
 """What rows call a format, and its word here."""
 CHANGED = re.compile(r"deleted|AutoencoderTiny|dropped")

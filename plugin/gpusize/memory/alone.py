@@ -23,7 +23,22 @@ RESERVED_SHARE = 0.05
 SCORE_TENSORS = 3
 """Attention scores alive at once where they are held whole: raw, masked, normalized. Counted in
 transformers 5.24.0, modeling_bark.py and eager_attention_forward of modeling_xlm_roberta.py."""
-QUANTIZED = frozenset({"fp8", "int8", "int4", "nf4", "nf4-double-quant", "int8-bitsandbytes"})
+QUANTIZED = frozenset(
+    {
+        "fp8",
+        "int8",
+        "int4",
+        "nf4",
+        "nf4-double-quant",
+        "int8-bitsandbytes",
+        "fp6-e3m2",
+        "fp5-e2m2",
+        "fp4-e2m1",
+        "int8-int4",
+        "int8-sparse",
+        "autoquant",
+    }
+)
 """Formats that diffusers and transformers quantize to while they load. Source: the quantization
 guides of diffusers 0.42 and transformers 5.24 (bitsandbytes, torchao, quanto)."""
 

@@ -22,6 +22,12 @@ HUNYUAN = "hunyuanvideo-community/HunyuanVideo"
 CONTEXT = 600 / 1024
 
 
+def narrow(word: str) -> dict[str, Any]:
+    """A CogVideoX clip whose denoiser and text encoder are quantized."""
+    held = {"textEncoderFormat": word}
+    return {"width": 720, "height": 480, "frames": 49, "weightsFormat": word, "pipeline": held}
+
+
 @pytest.fixture
 def sized(catalog, place):
     """The fit of a picture, on one H100 where nothing else is said."""
@@ -67,6 +73,11 @@ def peak(found) -> float:
         (SDXL, {"computePrecision": "fp16"}, 10.47, 0.03),
         (SDXL, {"computePrecision": "fp32", "batch": 4}, 28.09, 0.06),
         (COG, {"width": 720, "height": 480, "frames": 49}, 31.75, 0.01),
+        (COG, narrow("fp6"), 19.89, 0.01),
+        (COG, narrow("int4dq"), 23.46, 0.01),
+        (COG, narrow("sparsify"), 18.73, 0.01),
+        (COG, narrow("autoquant"), 24.94, 0.03),
+        (FLUX, {"batch": 16, "weightsFormat": "fp6_e3m2"}, 47.7, 0.06),
         (HUNYUAN, {"width": 768, "height": 512, "frames": 121}, 60.1, 0.05),
         (
             HUNYUAN,
@@ -85,6 +96,12 @@ def peak(found) -> float:
 def test_published_peaks(sized, model, fields, measured, within) -> None:
     """Sources: diffusers-torchao 9b9f238, diffusers 58eb52c0, huggingface/blog 01e2d213."""
     assert peak(sized(model, **fields)) == pytest.approx(measured, rel=within)
+
+
+def test_a_format_that_is_less_sure_widens_the_band(sized) -> None:
+    tiled = {**narrow("autoquant"), "pipeline": {"textEncoderFormat": "autoquant", "tiling": True}}
+    found = sized(COG, **tiled)
+    assert found.band > 0.1 * found.term(Term.WEIGHTS)
 
 
 def test_weights_are_those_of_the_components(sized) -> None:

@@ -154,8 +154,9 @@ class Diffusion:
         return stages.peak(self.pipeline, job, held)
 
     def _error(self, stage: Stage) -> int:
-        quantized = not (weights.is_wide(self.form) and weights.is_wide(self.encoder))
-        of_weights = stage.weights * (QUANTIZED_ERROR if quantized else WEIGHTS_ERROR)
+        narrow = [form for form in (self.form, self.encoder) if not weights.is_wide(form)]
+        share = max([QUANTIZED_ERROR, *(form.error for form in narrow)])
+        of_weights = stage.weights * (share if narrow else WEIGHTS_ERROR)
         share = sound.ACTIVATIONS_ERROR if self.job.seconds else ACTIVATIONS_ERROR
         return round(sqrt(of_weights**2 + (stage.activations * share) ** 2))
 
