@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bench.measured import generation, picture_times, sounds
+from bench.measured import generation, peaks, picture_times, programs, sounds
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
 from bench.measured.gpus import gpu_id
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Fit, Term
 from gpusize.pipeline import find_pipeline
 from gpusize.placement import Layout, Placement
-from gpusize.workload import Market, parse_workload
+from gpusize.workload import Generation, Market, parse_workload
 from gpusize_catalog.store import Catalog
 from gpusize_catalog.units import GIB
 
@@ -74,14 +74,16 @@ def answers(row: Row, catalog: Catalog) -> Answer:
     hears = row["task"] in sounds.SOUNDS
     declared = sounds.of_sound(row, catalog) if hears else sounds.of_texts(row)
     found = known(fit(parse_workload(declared), place(row, catalog), catalog))
-    whole = (found.need or 0) if sounds.is_process(row) else _peak(found)
+    whole = (found.need or 0) if peaks.is_process(row) else _peak(found)
     return Answer({PEAK: whole / GIB}, found.verdict, found.reasons)
 
 
 def _drawn(row: Row, catalog: Catalog) -> Answer:
     declared, placement = declare(row), place(row, catalog)
-    found = known(fit(parse_workload(declared), placement, catalog))
-    values, bands = {PEAK: _peak(found) / GIB}, {}
+    workload = parse_workload(declared)
+    assert isinstance(workload, Generation)
+    found = known(fit(workload, placement, catalog))
+    values, bands = {PEAK: peaks.peak_of(row, found, workload, catalog) / GIB}, {}
     if picture_times.is_timed(row):
         time = picture_times.time_of(row, declared, placement, catalog)
         if time is not None:
@@ -121,12 +123,13 @@ def _words(row: Row) -> str:
 
 def declare(row: Row) -> dict[str, Any]:
     """A declaration of what a row about pictures ran; raises `Skip` where it cannot be said."""
-    if (row["n_gpus"] or 1) != 1:
-        raise Skip("one pipeline over several GPUs")
     modality = TASKS[row["task"]]
+    held, habit = programs.held(row), programs.habit_of(row)
     sides = SIDES.match(row["resolution"])
     assert sides is not None
     form, encoder = _formats(row)
+    if held.sharded and form == "auto":
+        form = habit.sharded_format
     notes = f"{row['id']} {row['notes'] or ''}"
     declared: dict[str, Any] = {
         "kind": "batch-inference",
@@ -139,13 +142,15 @@ def declare(row: Row) -> dict[str, Any]:
         "height": int(sides[2]),
         "batch": row["batch"],
         "pipeline": {
-            "offload": _offload(row),
+            "offload": held.offload,
             "textEncoderFormat": encoder,
-            "tiling": row.get("vae_tiling") is True,
+            "tiling": habit.tiling if row["vae_tiling"] is None else bool(row["vae_tiling"]),
             "slicing": SLICED in notes,
             "quantizedOnGpu": form != "auto" and bool(IN_PLACE.search(notes)),
             "fusedProjections": bool(FUSED.search(notes)),
+            "shardedWeights": held.sharded,
         },
+        "cp": held.sharing,
     }
     return {**declared, "frames": row["frames"]} if modality == "video" else declared
 
@@ -154,13 +159,6 @@ def _precision(row: Row) -> str:
     word: str = row["dtype"] or ""
     if word not in ("bf16", "fp16", "fp32"):
         raise Skip(f"precision {word}: components differ")
-    return word
-
-
-def _offload(row: Row) -> str:
-    word = (row["offload"] or "none").partition(",")[0]
-    if word not in ("none", "model", "sequential"):
-        raise Skip(f"offload {word}")
     return word
 
 
@@ -189,8 +187,10 @@ def _format(word: str) -> str:
 def place(row: Row, catalog: Catalog) -> Placement:
     """The row's GPU; where it names none any one, for the peak is the same on all."""
     gpu = catalog.gpu(gpu_id(row["gpu"]) or "H100")
-    instance = catalog.instance("p5.4xlarge")._replace(gpu_id=gpu.id)
-    return Placement(instance, gpu, 1, Layout(), "us-east-1", Market.ON_DEMAND)
+    count = row["n_gpus"] or 1
+    instance = catalog.instance("p5.4xlarge")._replace(gpu_id=gpu.id, gpus=count)
+    layout = Layout(cp=count if row["task"] in TASKS else 1)
+    return Placement(instance, gpu, 1, layout, "us-east-1", Market.ON_DEMAND)
 
 
 SUBJECT = Subject("other.jsonl", "other", asks, answers)

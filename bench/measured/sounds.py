@@ -12,8 +12,6 @@ SOUNDS = frozenset({"text-to-speech", "text-to-music", "asr"})
 TEXTS = frozenset({"embedding", "rerank"})
 CLIP_SECONDS = 10
 """Length of a clip where a row does not say: a sentence of speech."""
-PROCESS = "process"
-"""Stands in what a row says of its figure where the whole process was measured."""
 MEASURED = frozenset({"measured"})
 STATED = frozenset({"stated", "PR statement"})
 """Of authors who had the figure before them, rounded; requirements and reports are left out."""
@@ -55,11 +53,6 @@ def of_sound(row: Row, catalog: Catalog) -> dict[str, Any]:
 def of_texts(row: Row) -> dict[str, Any]:
     """What a row about embedding or ranking declares."""
     return {**_common(row), "modality": "embedding", "contextLength": row["seq_len"]}
-
-
-def is_process(row: Row) -> bool:
-    """Whether the figure is of the whole process, its CUDA context among it."""
-    return PROCESS in (row["mem_kind"] or "")
 
 
 def _common(row: Row) -> dict[str, Any]:

@@ -409,7 +409,7 @@ class DiffusionComponent(NamedTuple):
     """Pixels per latent pixel, each way; samples per latent of sound."""
     scale_frames: int | None
     decoder_kind: str
-    """2d, causal-3d, conditioned-3d, or 1d for sound; else empty."""
+    """2d, causal-3d, conditioned-3d, residual-3d, or 1d for sound; else empty."""
     decoder_width: int | None
     """Channels of the decoder's widest layer at its last resolution."""
     decoder_shrink: int | None
@@ -419,6 +419,8 @@ class DiffusionComponent(NamedTuple):
     tile_pixels: int | None
     upcasts_fp16: bool | None
     """Whether the decoder computes in fp32 where the pipeline is fp16."""
+    decoder_bits: int | None
+    """Bits of one number in the decoder, as it is published to run; None: the compute precision."""
     native_format: str
     """Format that the weights are published and loaded in; empty: the compute precision."""
     sample_rate: int | None

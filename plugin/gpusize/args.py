@@ -91,13 +91,14 @@ class InlineComponentArgs(TypedDict, total=False):
     attention_sets: int
     scale: int
     scale_frames: int
-    decoder_kind: Literal["2d", "causal-3d", "conditioned-3d", "1d"]
+    decoder_kind: Literal["2d", "causal-3d", "conditioned-3d", "residual-3d", "1d"]
     decoder_width: int
     decoder_shrink: int
     decoded_frames: int
     tile_pixels: int
     tile_latents: int
     upcasts_fp16: bool
+    decoder_bits: int
     sample_rate: int
     latents: int
     longest_seconds: float
@@ -166,6 +167,8 @@ class PipelineArgs(TypedDict, total=False):
     fused_projections: bool
     tiling: bool
     slicing: bool
+    decoder_precision: str
+    sharded_weights: bool
 
 
 class ReplicasArgs(TypedDict, total=False):

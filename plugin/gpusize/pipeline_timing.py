@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.placement import Placement
     from gpusize.workload import Workload
-    from gpusize_catalog.facts import DiffusionComponent
+    from gpusize_catalog.facts import DiffusionComponent, FormatFacts
     from gpusize_catalog.store import Catalog
 
 
@@ -47,6 +47,9 @@ int8 with dynamic activations, eager on H100, is slower still (0.02 to 0.05)."""
 FOUR_BIT_SHARES = Shares(0.12, 0.03, 0.33)
 """Of transformers in fewer bits, which are unpacked before each product. Sources: as above: int4
 0.03 to 0.11, gguf 0.15 to 0.16, nf4 0.31."""
+AS_WIDE = frozenset({"fp6-e3m2", "fp5-e2m2", "fp4-e2m1", "int8-sparse"})
+"""Formats of fewer bits whose kernels keep up with 16 bits where there are many tokens. Source:
+diffusers-torchao 9b9f238, FLUX.1-dev at batch 16 and CogVideoX: 0.31 to 0.53."""
 EIGHT_BITS = 8
 BLOCK_PARAMS = 12
 """Parameters of a block that one token passes, times its width squared: four projections, and an
@@ -72,16 +75,16 @@ def _pace(
     peak = (gpu.bf16_flops or gpu.fp16_flops or 0.0) * placement.instance.partition
     if not unknown and not peak:
         unknown = f"tensor throughput of {gpu.id} is not known"
-    bits = _bits(workload, catalog)
+    form = _narrow_form(workload, catalog)
     is_unet = not unknown and _is_unet(architecture)
-    if is_unet and bits is not None:
+    if is_unet and form is not None:
         unknown = "the time of a quantized U-Net is not modelled"
     if unknown:
         return None, (unknown,)
     at_peak = flops / peak
-    shares = UNET_SHARES if is_unet else _shares(bits)
+    shares = UNET_SHARES if is_unet else _shares(form)
     fastest = 1.0
-    if bits is not None:
+    if form is not None:
         most = max(gpu.fp8_flops or 0.0, gpu.int8_ops or 0.0, gpu.fp4_flops or 0.0)
         fastest = max(1.0, most * placement.instance.partition / peak)
     what = "second of video" if isinstance(workload, VideoGeneration) else "image"
@@ -90,18 +93,16 @@ def _pace(
     return Pace(what, usual, low, at_peak / shares.least, at_peak / fastest), ()
 
 
-def _shares(bits: float | None) -> Shares:
-    if bits is None:
+def _shares(form: FormatFacts | None) -> Shares:
+    if form is None or form.id in AS_WIDE:
         return SHARES
-    return EIGHT_BIT_SHARES if bits >= EIGHT_BITS else FOUR_BIT_SHARES
+    return EIGHT_BIT_SHARES if form.linear_bits >= EIGHT_BITS else FOUR_BIT_SHARES
 
 
-def _bits(workload: Workload, catalog: Catalog) -> float | None:
-    """Bits of a denoiser's weights where they are quantized."""
+def _narrow_form(workload: Workload, catalog: Catalog) -> FormatFacts | None:
+    """The format of a denoiser's weights where they are quantized."""
     form = formats.find_format(catalog, workload.weights_format)
-    if form is None or form.id in formats.COMPUTE_BYTES:
-        return None
-    return form.linear_bits
+    return None if form is None or form.id in formats.COMPUTE_BYTES else form
 
 
 def _is_unet(architecture: Architecture) -> bool:
@@ -122,6 +123,8 @@ def _flops(workload: Workload, architecture: Architecture) -> tuple[float, str]:
         return 0.0, "steps are not declared"
     if workload.pipeline.offload is PipelineOffload.SEQUENTIAL:
         return 0.0, "layers that wait in host memory take a time that is not modelled"
+    if (getattr(workload, "cp", None) or 1) > 1:
+        return 0.0, "the time of samples that GPUs share is not modelled"
     if workload.compute_precision == "fp32":
         return 0.0, "the time of fp32 is not modelled"
     if decoder is None or not is_counted(denoiser):

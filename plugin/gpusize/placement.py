@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     dp: int = 1
     ep: int = 1
     cp: int = 1
-    """Ranks that share each sequence; training alone."""
+    """Ranks that share each sequence, or each sample of a pipeline."""
 
     @property
     def gpus(self) -> int:
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
         return self.dp * self.cp
 
     def data(self) -> dict[str, int]:
-        """Sizes by name, as outputs have them; cp where sequences are shared: training alone."""
+        """Sizes by name, as outputs have them; cp where sequences or samples are shared."""
         sizes = self._asdict()
         if self.cp == 1:
             del sizes["cp"]
@@ -155,10 +155,11 @@ def layouts(
     seen = set()
     for tp in (pins.tp,) if pins.tp else tensor_sizes(gpus, shape):
         for pp in (pins.pp,) if pins.pp else _stages(gpus, nodes, tp, shape, stages_within):
-            room = max(1, gpus * nodes // (tp * pp))
+            cp = pins.cp or 1
+            room = max(1, gpus * nodes // (tp * pp * cp))
             dp = pins.dp or min(room, shape.concurrency)
             for ep in (pins.ep,) if pins.ep else _expert_ranks(tp, dp, shape):
-                layout = Layout(tp, pp, dp, ep)
+                layout = Layout(tp, pp, dp, ep, cp)
                 if layout not in seen:
                     seen.add(layout)
                     yield layout

@@ -62,14 +62,15 @@ def declarations(draw: st.DrawFn) -> dict[str, Any]:
     return fields
 
 
-def peak(fields: dict[str, Any], **changes: Any) -> int:
+def peak(fields: dict[str, Any], sharing: int = 1, **changes: Any) -> int:
     """Bytes of the fullest stage."""
     workload = parse_workload({**fields, **changes})
     assert isinstance(workload, (Generation, Audio))
     sizer = Diffusion(workload, architecture_for(workload, CATALOG), CATALOG)
     assert not sizer.problems
-    held = weights.weights_of(sizer.pipeline, sizer.job, sizer.form, sizer.encoder)
-    return stages.peak(sizer.pipeline, sizer.job, held).size
+    job = sizer.job._replace(sharing=sharing)
+    held = weights.weights_of(sizer.pipeline, job, sizer.form, sizer.encoder)
+    return stages.peak(sizer.pipeline, job, held).size
 
 
 def held(fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -104,6 +105,19 @@ def test_offload_tiles_and_slices_never_need_more(fields: dict[str, Any]) -> Non
             peak(fields, pipeline=held(fields, **{way: on})) for on in (True, False)
         )
         assert with_it <= without
+
+
+@given(declarations(), st.sampled_from((2, 4, 8)))
+def test_sharing_a_sample_never_needs_more(fields: dict[str, Any], sharing: int) -> None:
+    assert peak(fields, sharing=2 * sharing) <= peak(fields, sharing=sharing) <= peak(fields)
+
+
+@given(declarations())
+def test_a_wider_decoder_never_needs_less(fields: dict[str, Any]) -> None:
+    wide, narrow = (
+        peak(fields, pipeline=held(fields, decoderPrecision=word)) for word in ("fp32", "bf16")
+    )
+    assert wide >= narrow
 
 
 @given(declarations())

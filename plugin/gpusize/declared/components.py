@@ -71,6 +71,9 @@ class InlineComponent(Group):
     upcasts_fp16: Switch = Field(
         False, description="Whether the decoder computes in fp32 where the pipeline is fp16."
     )
+    decoder_bits: Positive | None = Field(
+        None, description="Bits of one number in the decoder; of the compute precision if left out."
+    )
     sample_rate: Positive | None = Field(
         None, description="Samples of sound per second, of the decoder.", examples=[44100]
     )

@@ -7,9 +7,7 @@ from pydantic import Field
 from gpusize.declared.base import Bounded, Service, Workload
 from gpusize.declared.groups import Group, Replicas
 from gpusize.declared.words import PipelineOffload, Positive, PositiveFloat, Switch
-from gpusize.declaring.vocabulary import (
-    WEIGHTS_FORMATS,
-)
+from gpusize.declaring.vocabulary import COMPUTE_PRECISIONS, WEIGHTS_FORMATS
 
 
 class Pipeline(Group):
@@ -32,6 +30,15 @@ class Pipeline(Group):
     )
     tiling: Switch = Field(False, description="Whether the VAE decodes in tiles.")
     slicing: Switch = Field(False, description="Whether the VAE decodes one sample at a time.")
+    decoder_precision: Annotated[str, COMPUTE_PRECISIONS] = Field(
+        "auto",
+        description="Precision of the VAE; auto: as the pipeline is published to run, else the "
+        "compute precision.",
+    )
+    sharded_weights: Switch = Field(
+        False,
+        description="Whether GPUs that share a sample (`cp`) hold a part of the weights each.",
+    )
 
 
 class Generation(Workload):
@@ -41,6 +48,9 @@ class Generation(Workload):
     height: Positive = Field(description="Height of a picture, pixels.", examples=[1024])
     batch: Positive = Field(1, description="Samples that are made together on one GPU.")
     steps: Positive | None = Field(None, description="Steps that remove the noise of one sample.")
+    cp: Positive | None = Field(
+        None, description="GPUs that share each sample, a part of its tokens each; 1 if left out."
+    )
     pipeline: Pipeline = Field(
         Pipeline.model_construct(), description="How the pipeline is held and decoded."
     )

@@ -117,11 +117,13 @@ class ComponentPart(str, Enum):
 
 
 class DecoderKind(str, Enum):
-    """How a decoder works: by images, by padded frames, with norms that see latents, by sound."""
+    """How a decoder works: by images, by padded frames, with norms that see latents or ways around
+    blocks, by sound."""
 
     IMAGE = "2d"
     CAUSAL = "causal-3d"
     CONDITIONED = "conditioned-3d"
+    RESIDUAL = "residual-3d"
     SOUND = "1d"
 
 

@@ -164,6 +164,8 @@ def _links(candidate: Candidate) -> Iterator[str]:
             f"{candidate.fit.sharding} at {layout} over {timing.link}: {share:.0%} of a step is"
             " spent between GPUs"
         )
+    elif layout.cp > 1:
+        yield f"{layout.cp} GPUs share each sample; what passes between them is not modelled"
     elif layout.tp == layout.pp == layout.ep == 1:
         yield f"{layout.dp} independent copies, nothing moves between GPUs"
     else:

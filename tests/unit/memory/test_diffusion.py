@@ -98,6 +98,43 @@ def test_published_peaks(sized, model, fields, measured, within) -> None:
     assert peak(sized(model, **fields)) == pytest.approx(measured, rel=within)
 
 
+WAN = "Wan-AI/Wan2.2-T2V-A14B"
+SHARDED = {"weightsFormat": "fp32", "pipeline": {"shardedWeights": True}}
+"""Weights that are sharded keep the width of the checkpoint."""
+
+
+@pytest.mark.parametrize(
+    ("fields", "sharing", "measured"),
+    [
+        ({"width": 832, "height": 480, "pipeline": {"offload": "model"}}, 1, 41.3),
+        ({"width": 1280, "height": 720, "pipeline": {"offload": "model"}}, 1, 59.8),
+        ({"width": 832, "height": 480, **SHARDED}, 4, 40.9),
+        ({"width": 1280, "height": 720, **SHARDED}, 4, 51.7),
+        ({"width": 832, "height": 480, **SHARDED}, 8, 26.2),
+        ({"width": 1280, "height": 720, **SHARDED}, 8, 37.0),
+    ],
+)
+def test_gpus_that_share_a_video(catalog, place, fields, sharing, measured) -> None:
+    """Source: Wan-Video/Wan2.2 42bf4cf, comp_effic.png: what the driver counts on each GPU."""
+    raw = {"kind": "serving", "modality": "video", "model": WAN, "frames": 81, "cp": sharing}
+    workload = parse_workload({**raw, "region": "us-east-1", **fields})
+    found = fit(workload, place("p5.48xlarge", cp=sharing), catalog)
+    assert found.need / GIB == pytest.approx(measured, rel=0.08)
+
+
+def test_a_decoder_runs_as_published_unless_told(sized) -> None:
+    fields: dict[str, Any] = {"width": 1280, "height": 704, "frames": 121}
+    held = {"offload": "model"}
+    wide = sized("Wan-AI/Wan2.2-TI2V-5B", pipeline=held, **fields)
+    assert wide.need / GIB == pytest.approx(22.9, rel=0.05), "Wan-Video/Wan2.2 comp_effic.png"
+    assert ("decoderPrecision", "fp32") in {one[:2] for one in wide.assumptions}
+    told = {**held, "decoderPrecision": "bf16"}
+    narrow = sized("Wan-AI/Wan2.2-TI2V-5B", pipeline=told, **fields)
+    assert narrow.need < 0.8 * wide.need
+    odd = sized("Wan-AI/Wan2.2-TI2V-5B", pipeline={"decoderPrecision": "fp8"}, **fields)
+    assert "decoding in fp8 is not modelled" in odd.reasons
+
+
 def test_a_format_that_is_less_sure_widens_the_band(sized) -> None:
     tiled = {**narrow("autoquant"), "pipeline": {"textEncoderFormat": "autoquant", "tiling": True}}
     found = sized(COG, **tiled)

@@ -49,6 +49,16 @@ def test_copies_fill_a_pinned_node() -> None:
     assert "4 independent copies" in " ".join(plan.reasons)
 
 
+def test_gpus_that_share_a_sample_are_taken_together() -> None:
+    fields = {**VIDEO, "model": "Wan-AI/Wan2.2-T2V-A14B", "width": 1280, "height": 720}
+    held = {"shardedWeights": True}
+    decision = decided(fields, frames=81, steps=40, cp=4, weightsFormat="fp32", pipeline=held)
+    plan = decision.plan
+    assert (plan.layout.cp, plan.layout.dp, plan.gpus) == (4, 1, 4)
+    assert "4 GPUs share each sample" in " ".join(plan.reasons)
+    assert "samples that GPUs share is not modelled" in " ".join(plan.reasons)
+
+
 def test_a_node_that_one_copy_leaves_idle_is_told() -> None:
     from gpusize.constraints.parallelism import idle_gpus_on_node
 

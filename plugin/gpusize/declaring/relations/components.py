@@ -76,6 +76,7 @@ OWN = {
             "tilePixels",
             "tileLatents",
             "upcastsFp16",
+            "decoderBits",
             "sampleRate",
         }
     ),

@@ -47,6 +47,16 @@ def whole_on_each_gpu(given: Given) -> Iterator[Problem]:
             )
 
 
+def shards_among_sharers(given: Given) -> Iterator[Problem]:
+    """Weights are sharded among the GPUs that share a sample."""
+    if given.value("pipeline.shardedWeights") is True and (given.number("cp") or 1) == 1:
+        yield Problem(
+            "pipeline.shardedWeights",
+            "needs several GPUs that share a sample",
+            "give cp, such as cp: 4, or leave it out",
+        )
+
+
 def pipeline_by_name(given: Given) -> Iterator[Problem]:
     """A pipeline is named, or given by its components."""
     model = given.value("model")
@@ -59,11 +69,17 @@ def pipeline_by_name(given: Given) -> Iterator[Problem]:
 
 
 EMBEDDING: tuple[Relation, ...] = (whole_on_each_gpu,)
-AUDIO: tuple[Relation, ...] = (whole_on_each_gpu, pipeline_by_name, *COMPONENTS)
+AUDIO: tuple[Relation, ...] = (
+    whole_on_each_gpu,
+    shards_among_sharers,
+    pipeline_by_name,
+    *COMPONENTS,
+)
 PICTURES: tuple[Relation, ...] = (
     picture_sides,
     one_length,
     whole_on_each_gpu,
+    shards_among_sharers,
     pipeline_by_name,
     *COMPONENTS,
 )

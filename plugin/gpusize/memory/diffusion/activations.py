@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.memory.diffusion import sound
 from gpusize.memory.diffusion.weights import decoder_number
-from gpusize.memory.formats import BITS_PER_BYTE
+from gpusize.memory.formats import BITS_PER_BYTE, COMPUTE_BYTES
 from gpusize.pipeline import GENERATOR
 
 if TYPE_CHECKING:
@@ -17,13 +17,20 @@ DENOISER_TENSORS = 18
 """Tensors as wide as the denoiser that are alive at once, for each row and token: residual, norm,
 query, key, value, the MLP's four, their inputs and outputs. Source: HunyuanVideo at 768x512x121
 (huggingface/blog 01e2d213, video_gen.md): 28.9 GiB with model offload and 43.6 GiB tiled leave 5.0
-GiB beside the weights, which is 18 tensors; Wan2.2-A14B (its repository, comp_effic.png): 19 at
-832x480x81 and 20 at 1280x720x81, its stream being 32 bits wide."""
-DECODER_TENSORS = {"2d": 4.0, "causal-3d": 6.5, "conditioned-3d": 9.0}
+GiB beside the weights, which is 18 tensors."""
+DECODER_TENSORS = {"2d": 4.0, "causal-3d": 6.5, "conditioned-3d": 9.0, "residual-3d": 10.0}
 """Tensors of the decoder's widest layer alive at once, by the kind of decoder. Sources: 2d: 2.05 kB
 per pixel in 16 bits, FLUX.1-dev at batch 1 to 16 (diffusers-torchao 9b9f238); causal-3d: 6.4
-LTX-Video and 6.7 HunyuanVideo (video_gen.md): convolutions copy their input to pad it;
-conditioned-3d: 37 kB per pixel of 8 frames, CogVideoX (diffusers-torchao)."""
+LTX-Video and 6.7 HunyuanVideo (video_gen.md): convolutions copy their input to pad it; 6.6 Wan2.2
+A14B on 4 and 8 GPUs, in 32 bits (comp_effic.png); conditioned-3d: 37 kB per pixel of 8 frames,
+CogVideoX (diffusers-torchao); residual-3d: 22.6 GiB on 4 and 8 GPUs, Wan2.2-TI2V-5B in 32 bits
+(comp_effic.png): blocks keep their input for a way around them (wan/modules/vae2_2.py)."""
+WIDE_STREAM_TENSORS = 22
+"""The same of denoisers whose stream is 32 bits wide, in 32 bits: there each token has modulations
+of its own, six beside their sum with those of the block, and positions are turned in 64 bits.
+Source: Wan2.2-A14B, 41.3 GiB at 832x480x81 and 59.8 at 1280x720x81, of which one denoiser takes
+26.6 (Wan-Video/Wan2.2 42bf4cf, comp_effic.png; wan/modules/model.py)."""
+WIDE_BYTES = COMPUTE_BYTES["fp32"]
 COLOURS = 3
 OUTPUT_COPIES = 2
 """The decoded picture, and its copy in the range that is shown."""
@@ -41,11 +48,12 @@ def tokens(denoiser: DiffusionComponent, decoder: DiffusionComponent, job: Job) 
 
 
 def denoise_bytes(denoiser: DiffusionComponent, decoder: DiffusionComponent, job: Job) -> int:
-    """Activations of one step of the denoiser."""
-    number = max(job.number, (denoiser.stream_bits or 0) // BITS_PER_BYTE)
+    """Activations of one step of the denoiser, of the tokens that one GPU has."""
+    stream = (denoiser.stream_bits or 0) // BITS_PER_BYTE
+    tensors = WIDE_STREAM_TENSORS if stream == WIDE_BYTES else DENOISER_TENSORS
     rows = job.batch * (denoiser.rows_per_sample or 1)
-    width = denoiser.hidden or 0
-    return DENOISER_TENSORS * rows * tokens(denoiser, decoder, job) * width * number
+    own = -(-tokens(denoiser, decoder, job) // job.sharing)
+    return tensors * rows * own * (denoiser.hidden or 0) * max(job.number, stream)
 
 
 def work_bytes(part: DiffusionComponent, decoder: DiffusionComponent, job: Job) -> int:

@@ -24,6 +24,12 @@ class Job(NamedTuple):
     slicing: bool
     seconds: float = 0.0
     """Of sound; pictures have none."""
+    decoder: str = ""
+    """Precision of the decoder; empty: the compute precision."""
+    sharing: int = 1
+    """GPUs that share each sample."""
+    sharded: bool = False
+    """Whether these hold a part of the weights each."""
 
     @property
     def number(self) -> int:
@@ -56,4 +62,6 @@ def job_of(workload: Generation | Audio) -> Job:
         held.tiling,
         held.slicing,
         seconds,
+        held.decoder_precision if held.decoder_precision in formats.COMPUTE_BYTES else "",
+        sharded=held.sharded_weights,
     )

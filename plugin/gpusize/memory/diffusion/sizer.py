@@ -30,6 +30,7 @@ QUANTIZED_ERROR = 0.03
 ACTIVATIONS_ERROR = 0.25
 """Between the runs that the constants come from: 18 to 20 tensors, 6.4 to 6.7, 37 to 46 kB."""
 OLD_PRECISION = "fp16"
+WIDE, WIDE_BITS = "fp32", 32
 BF16_CAPABILITY = (8, 0)
 """From here on GPUs compute in bf16. Source: CUDA programming guide, arithmetic by capability."""
 GGUF = "gguf-"
@@ -42,7 +43,7 @@ class Diffusion:
     """One workload that makes pictures or sound; its need is the same on every GPU."""
 
     __slots__ = (
-        "_floor",
+        "_floors",
         "_largest",
         "assumptions",
         "constants",
@@ -76,16 +77,17 @@ class Diffusion:
         elif workload.compute_precision != self.job.precision:
             told = f"pipelines in {workload.compute_precision} are not modelled, only their weights"
             self.problems.append(told)
+        self._read_decoder(workload.pipeline.decoder_precision)
         self.form = self._format(workload.weights_format, catalog)
         self.encoder = self._format(workload.pipeline.text_encoder_format, catalog)
         if self.job.fused and any(part.attention_sets is None for part in self.pipeline.denoisers):
             self.problems.append(f"projections of {self.pipeline.name} are not known")
-        self._floor: int | None = None
-        self._largest: dict[tuple[int, str], Output] = {}
+        self._floors: dict[int, int] = {}
+        self._largest: dict[tuple[int, str, int], Output] = {}
 
     def measure(self, device: Device, layout: Layout) -> Fit:
-        """Size the peak; every GPU of a layout holds a pipeline of its own."""
-        job, assumptions = self.job, self.assumptions
+        """Size the peak; GPUs hold a pipeline of their own each, or share samples (`cp`)."""
+        job, assumptions = self.job._replace(sharing=layout.cp), self.assumptions
         if self._falls_back(device):
             job = job._replace(precision=OLD_PRECISION)
             why = "not declared: the GPU computes no bf16"
@@ -130,12 +132,28 @@ class Diffusion:
         old = device.capability is not None and device.capability < BF16_CAPABILITY
         return self.is_open and old and self.job.precision == formats.DEFAULT_COMPUTE
 
-    def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)
+    def floor(self, layout: Layout) -> int:
         """Bytes below which no GPU can be: the peak less its error."""
-        if self._floor is None:
-            stage = self._peak(self.job)
-            self._floor = max(0, stage.size - self._error(stage))
-        return self._floor
+        found = self._floors.get(layout.cp)
+        if found is None:
+            stage = self._peak(self.job._replace(sharing=layout.cp))
+            found = self._floors[layout.cp] = max(0, stage.size - self._error(stage))
+        return found
+
+    def _read_decoder(self, declared: str) -> None:
+        """The precision of the decoder: as declared, else as the pipeline is published to run."""
+        decoder = self.pipeline.decoder
+        if declared != formats.AUTO:
+            if not self.job.decoder:
+                self.problems.append(f"decoding in {declared} is not modelled")
+        elif decoder is not None and decoder.decoder_bits:
+            bits = decoder.decoder_bits
+            if bits == formats.BITS_PER_BYTE * self.job.number:
+                return
+            word = WIDE if bits == WIDE_BITS else formats.DEFAULT_COMPUTE
+            self.job = self.job._replace(decoder=word)
+            why = "not declared: as the pipeline is published to run"
+            self.assumptions.append(Assumption("decoderPrecision", word, why))
 
     def _format(self, declared: str, catalog: Catalog) -> FormatFacts:
         """The row of a format; that of the compute precision where it cannot be taken."""
@@ -162,7 +180,7 @@ class Diffusion:
 
     def _output(self, job: Job, stage: Stage, usable: int) -> Output:
         """The peak's stage, and the most that a GPU of such memory makes with room to spare."""
-        key = (usable, job.precision)
+        key = (usable, job.precision, job.sharing)
         found = self._largest.get(key)
         if found is None:
 

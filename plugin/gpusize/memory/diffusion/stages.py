@@ -41,6 +41,7 @@ def stages(pipeline: PipelineFacts, job: Job, held: Weights) -> Iterator[Stage]:
         yield Stage("load", weights.unquantized(pipeline, job), 0)
     yield Stage("encode text", _on_gpu(job, held, held.encoders), 0)
     work = max(activations.work_bytes(part, decoder, job) for part in pipeline.denoisers)
+    work += weights.gathered(pipeline, job)
     name = "generate" if pipeline.generates else "denoise"
     yield Stage(name, _on_gpu(job, held, held.denoisers), work)
     result = activations.result_bytes(decoder, pipeline.denoisers[0], job)

@@ -19,6 +19,9 @@ IMMOVABLE = frozenset({"int8-bitsandbytes"})
 """Formats whose modules stay where they were loaded. Source: transformers and diffusers refuse to
 move 8-bit bitsandbytes modules; HunyuanVideo with model offload (video_gen.md) holds 25.7 GiB
 beside its tiled decoder: the 8-bit transformer and the text encoder together."""
+GATHERED_BLOCKS = 2
+"""The block at work and the next one, at the compute precision. Source: PyTorch 2 FSDP gathers the
+next unit while one works (backward_prefetch and forward_prefetch of its documentation)."""
 FUSED = 3
 """Projections that are fused: query, key, value."""
 
@@ -57,8 +60,11 @@ def weights_of(
     """Bytes of every component at work."""
     decoder = pipeline.decoder
     number = decoder_number(decoder, job) if decoder else job.number
-    encoders = [part_bytes(part.params or 0, encoder, job.number) for part in pipeline.encoders]
-    denoisers = [_denoiser(part, denoiser, job) for part in pipeline.denoisers]
+    shards = job.sharing if job.sharded else 1
+    encoders = [
+        part_bytes(part.params or 0, encoder, job.number) // shards for part in pipeline.encoders
+    ]
+    denoisers = [_denoiser(part, denoiser, job) // shards for part in pipeline.denoisers]
     fixed = sum(encoders) if encoder.id in IMMOVABLE else 0
     fixed += sum(denoisers) if denoiser.id in IMMOVABLE else 0
     return Weights(
@@ -67,6 +73,14 @@ def weights_of(
         (decoder.params or 0) * number if decoder else 0,
         fixed,
     )
+
+
+def gathered(pipeline: PipelineFacts, job: Job) -> int:
+    """Bytes of the blocks that a GPU has whole at once, where each holds a part of the weights."""
+    if not job.sharded or job.sharing == 1:
+        return 0
+    largest = max((part.params or 0) / (part.blocks or 1) for part in pipeline.denoisers)
+    return round(GATHERED_BLOCKS * largest * job.number)
 
 
 def unquantized(pipeline: PipelineFacts, job: Job) -> int:
@@ -82,6 +96,8 @@ def fused_params(part: DiffusionComponent) -> int:
 
 def decoder_number(decoder: DiffusionComponent, job: Job) -> int:
     """Bytes of one number in the decoder."""
+    if job.decoder:
+        return COMPUTE_BYTES[job.decoder]
     if decoder.upcasts_fp16 and job.precision == "fp16":
         return COMPUTE_BYTES["fp32"]
     return job.number
