@@ -68,7 +68,8 @@ def test_nothing_speaks_against_how_it_is_bought(declared: dict[str, Any]) -> No
         return
     candidate = resolution.candidate
     assert candidate is not None
-    fixed = MARKET if declared_market(resolution.workload) is not None else {}
+    is_fixed = declared_market(resolution.workload) is not None
+    fixed = {*MARKET, "deadline-not-met"} if is_fixed else set()
     for name, constraint in CONSTRAINTS.items():
         for reason in constraint(candidate):
             is_told = name in DECLARATION or name in fixed
