@@ -18,6 +18,9 @@ SMALL_USD = 0.01
 USD_DIGITS = 8
 """Decimals of the smallest prices that lists print."""
 
+ENDLESS = 10**15
+"""From here on a figure is an order of magnitude."""
+
 
 def gib(n_bytes: float) -> str:
     """Return a size for people: `12.3 GiB`."""
@@ -31,3 +34,10 @@ def usd(amount: float) -> str:
     if 0 < size < SMALL_USD:
         return f"{sign}${size:.{USD_DIGITS}f}".rstrip("0")
     return f"{sign}${size:,.2f}"
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """Return a figure for people, with so many digits at least: `0.25`, `41.7`, `1,507`."""
+    if 10**digits - 0.5 <= abs(value) < ENDLESS:  # else it would be written as a power of ten
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from gpusize_catalog.units import usd
+from gpusize_catalog.units import figure, usd
 
 if TYPE_CHECKING:
     from gpusize.pricing.options import Block, Gain, Interrupted, Option, Span
@@ -90,13 +90,13 @@ def _duration(resolution: Resolution) -> str:
         return ", one run"
     candidate = resolution.candidate
     months = candidate.demand.months if candidate else None
-    return f", {months:g} months" if months else ", a month"
+    return f", {figure(months, 6)} months" if months else ", a month"
 
 
 def _words(option: Option) -> Iterator[str]:
     yield "unknown in all" if option.total is None else usd(option.total)
     if option.finish_hours is not None and not option.interrupted:
-        yield f"{option.finish_hours:.3g} h"
+        yield f"{figure(option.finish_hours)} h"
     if option.interrupted:
         yield from _interrupted_words(option.interrupted)
     if option.block:
@@ -119,7 +119,8 @@ def _interrupted_words(found: Interrupted) -> Iterator[str]:
         yield f"{_hours(billed.likely)} h billed ({_hours(billed.low)} to {_hours(billed.high)} h)"
     basis = "assumed" if found.is_assumed else "as set"
     if expected is not None and isfinite(expected.likely):
-        yield f"about {expected.likely:.2g} interruptions ({found.per_day.likely:g} a day {basis})"
+        often = figure(found.per_day.likely, 6)
+        yield f"about {figure(expected.likely, 2)} interruptions ({often} a day {basis})"
     if found.checkpoint_minutes is not None:
         yield f"a checkpoint each {found.checkpoint_minutes:.0f} min loses least"
 
@@ -128,7 +129,8 @@ def _block_words(found: Block) -> Iterator[str]:
     days = f"{found.days} day{'s' if found.days > 1 else ''}"
     yield days if found.upfront is None else f"{days} for {usd(found.upfront)} up front"
     if found.unused_hours is not None:
-        yield f"{found.unused_hours:.3g} h unused, ends {found.ends_early_minutes:.0f} min early"
+        unused = f"{figure(found.unused_hours)} h unused"
+        yield f"{unused}, ends {found.ends_early_minutes:.0f} min early"
 
 
 def _gain_words(found: Gain) -> Iterator[str]:
@@ -141,7 +143,7 @@ def _gain_words(found: Gain) -> Iterator[str]:
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:.3g}" if isfinite(hours) else "endless"
+    return figure(hours) if isfinite(hours) else "endless"
 
 
 def _round(number: float | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpusize_catalog.units import GIB, gib
+from gpusize_catalog.units import GIB, figure, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +50,8 @@ def storage_lines(loading: Loading, checkpoint: Checkpoint | None) -> Iterator[t
 def _in_words(span: Span | None, unknown: str) -> str:
     if span is None:
         return f", the time is not known: {unknown}"
-    ends = f"{span.low:.3g} to {span.high:.3g} s"
-    return f" in about {span.seconds:.3g} s ({ends}; {span.limit})"
+    ends = f"{figure(span.low)} to {figure(span.high)} s"
+    return f" in about {figure(span.seconds)} s ({ends}; {span.limit})"
 
 
 def _seconds(span: Span | None) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusize_catalog.units import usd
+from gpusize_catalog.units import figure, usd
 
 if TYPE_CHECKING:
     from gpusize.pricing import Cost
@@ -40,6 +40,6 @@ def bought(plan: Plan) -> str:
 def plan_in_words(plan: Plan) -> str:
     """Name a plan with its size, market and dated price, a training run with its length too."""
     hours = plan.timing.hours_to_end
-    long = "" if hours is None else f", {hours:,.3g} h to the end"
+    long = "" if hours is None else f", {figure(hours)} h to the end"
     what = f"{counted(plan.nodes, plan.instance_type)} ({plan.layout}) {bought(plan)}"
     return f"{what} at {price(plan.cost.hourly, plan.cost.price_date)}{long}"

@@ -16,7 +16,7 @@ from gpusize.pricing.blocks import (
     nearest_days,
 )
 from gpusize.workload import Market
-from gpusize_catalog.units import usd
+from gpusize_catalog.units import figure, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -47,7 +47,7 @@ def short_of_block(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "commitment-for-short-run",
         Weight.ERROR,
-        f"a block of {days} days for a run of {hours:.3g} h{money}",
+        f"a block of {days} days for a run of {figure(hours)} h{money}",
         f"capacityBlock: {{days: {needed}}}",
         {"days": days, "neededDays": needed, "runHours": round(hours, 1)},
     )
@@ -65,12 +65,13 @@ def capacity_block_shorter_than_run(candidate: Candidate) -> Iterator[Reason]:
         return
     needed = days_that_hold(candidate, hours)
     span = candidate.timing.hours_range
-    band = f" ({span[0]:.3g} to {span[1]:.3g} h)" if span else ""
+    band = f" ({figure(span[0])} to {figure(span[1])} h)" if span else ""
     yield Reason(
         "capacity-block-shorter-than-run",
         Weight.ERROR,
-        f"a block of {days} days has {usable:.4g} h of work (start {setup:.2g} h, terminated"
-        f" {early:g} h early), the run on {candidate} takes {hours:.4g} h{band}",
+        f"a block of {days} days has {figure(usable, 4)} h of work (start {figure(setup, 2)} h,"
+        f" terminated {figure(early, 6)} h early),"
+        f" the run on {candidate} takes {figure(hours, 4)} h{band}",
         f"capacityBlock: {{days: {needed}}}" if is_sold(needed) else "more nodes, or two blocks",
         {"days": days, "usableHours": round(usable, 2), "runHours": round(hours, 2)},
     )

@@ -9,7 +9,7 @@ from gpusize.constraints.blocks import short_of_block
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.pricing.commitments import MOST_DISCOUNT, commitment_rate
 from gpusize.workload import Market
-from gpusize_catalog.units import HOURS_PER_MONTH, usd
+from gpusize_catalog.units import HOURS_PER_MONTH, figure, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -40,7 +40,7 @@ def _short_of_plan(candidate: Candidate) -> Iterator[Reason]:
     basis = "at its rate"
     if rate.usd_per_hour is None:
         basis = f"at the largest discount of all ({MOST_DISCOUNT:.0%}; its rate is not known)"
-    lasts = "declared use" if months is None else f"{months:.2g} months of use"
+    lasts = "declared use" if months is None else f"{figure(months, 2)} months of use"
     numbers: dict[str, Number] = {
         "breakEvenMonths": round(pays, 1),
         "termMonths": purchase.term_months,
@@ -96,7 +96,8 @@ def steady_serving_on_demand(candidate: Candidate) -> Iterator[Reason]:
         yield Reason(
             "steady-serving-on-demand",
             Weight.ADVICE,
-            f"{months:g} months on demand cost {usd(monthly * months)}, a {best.name} pays off"
+            f"{figure(months, 6)} months on demand cost {usd(monthly * months)},"
+            f" a {best.name} pays off"
             f" after {best.break_even_months:.1f} and saves {usd(saving)}",
             f"commitment: {{plan: {best.plan}, years: {best.years}}}",
             {
@@ -110,7 +111,8 @@ def steady_serving_on_demand(candidate: Candidate) -> Iterator[Reason]:
         yield Reason(
             "steady-serving-on-demand",
             Weight.ADVICE,
-            f"{months:g} months on demand cost {usd(monthly * months)}; a commitment may pay off,"
+            f"{figure(months, 6)} months on demand cost {usd(monthly * months)};"
+            " a commitment may pay off,"
             f" its rate for {candidate.instance.id} is not known",
             "put the rate into prices.commitments of the settings file",
             {"onDemandUsd": round(monthly * months, 2), "months": months},

@@ -11,7 +11,7 @@ from gpusize.interruptions import SHORT_RUN_HOURS
 from gpusize.pricing.blocks import DAY_HOURS, MOST_DAYS
 from gpusize.resolving.interrupted import hours_in_market
 from gpusize.workload import Kind, Market
-from gpusize_catalog.units import HOURS_PER_MONTH, usd
+from gpusize_catalog.units import HOURS_PER_MONTH, figure, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -34,7 +34,7 @@ def long_training_on_spot(candidate: Candidate) -> Iterator[Reason]:
     limit = SHORT_RUN_HOURS if is_whole else candidate.settings.long_spot_hours
     if (hours is None and not is_whole) or (hours is not None and hours <= limit):
         return
-    long = "a pre-training of unknown length" if hours is None else f"a run of {hours:.3g} h"
+    long = "a pre-training of unknown length" if hours is None else f"a run of {figure(hours)} h"
     numbers: dict[str, Number] = {"instanceType": instance.id, "limitHours": limit}
     if hours is not None:
         numbers["runHours"] = round(hours, 1)
@@ -100,7 +100,7 @@ def no_auto_stop(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "no-auto-stop",
         Weight.ADVICE,
-        f"nothing stops {candidate} after its {hours:.3g} h: forgotten {until} it costs"
+        f"nothing stops {candidate} after its {figure(hours)} h: forgotten {until} it costs"
         f" {usd(hourly * gap)} more",
         "autoStop: {idleMinutes: 30}, or maxHours",
         {
@@ -153,14 +153,15 @@ def deadline_not_met(candidate: Candidate) -> Iterator[Reason]:
         return
     market = candidate.placement.market
     with_stops = " with its interruptions" if market is Market.SPOT else ""
-    takes = "has no end" if hours == float("inf") else f"takes {hours:.3g} h"
+    takes = "has no end" if hours == float("inf") else f"takes {figure(hours)} h"
     numbers: dict[str, Number] = {"deadlineHours": limit, "instanceType": candidate.instance.id}
     if hours != float("inf"):
         numbers["runHours"] = round(hours, 1)
     yield Reason(
         "deadline-not-met",
         Weight.WARN,
-        f"the run on {market.value} {candidate} {takes}{with_stops}, the deadline is {limit:g} h",
+        f"the run on {market.value} {candidate} {takes}{with_stops},"
+        f" the deadline is {figure(limit, 6)} h",
         "" if market is not Market.SPOT else "market: on-demand",
         numbers,
     )

@@ -19,7 +19,7 @@ from gpusize.volumes import (
     limit_seconds,
     recommended_gib,
 )
-from gpusize_catalog.units import gib, usd
+from gpusize_catalog.units import figure, gib, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -98,7 +98,7 @@ def no_checkpoint_storage(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "no-checkpoint-storage",
         Weight.ERROR,
-        f"a run of {hours:.3g} h keeps no checkpoints: whatever stops it throws all of it away"
+        f"a run of {figure(hours)} h keeps no checkpoints: whatever stops it throws all of it away"
         f"{cost}",
         DURABLE,
         numbers,

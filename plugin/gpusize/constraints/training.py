@@ -20,7 +20,7 @@ from gpusize.interruptions import (
 from gpusize.memory.result import Fit, Output, Term, Verdict
 from gpusize.memory.training.setup import ADAPTED
 from gpusize.workload import DiffusionTraining, Film, InterruptionTolerance
-from gpusize_catalog.units import GB, gib
+from gpusize_catalog.units import GB, figure, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -123,7 +123,7 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
     hours = candidate.run_hours
     if hours is not None and hours <= SHORT_RUN_HOURS:
         return
-    long = "a run of unknown length" if hours is None else f"a run of {hours:.3g} h"
+    long = "a run of unknown length" if hours is None else f"a run of {figure(hours)} h"
     between = _hours_between(candidate)
     numbers: dict[str, Number] = {"hoursBetweenInterruptions": round(between, 1)}
     if hours is not None:
@@ -132,7 +132,7 @@ def spot_without_checkpoint(candidate: Candidate) -> Iterator[Reason]:
         "spot-without-checkpoint",
         Weight.ERROR,
         f"{long} on spot {candidate.instance.id} keeps no checkpoints: each interruption (one in"
-        f" {between:.3g} h {_basis(candidate)}) throws it back to the start",
+        f" {figure(between)} h {_basis(candidate)}) throws it back to the start",
         "checkpoints: {intervalMinutes: 30}, or market: on-demand",
         numbers,
     )
@@ -158,8 +158,8 @@ def checkpoint_interval_too_long(candidate: Candidate) -> Iterator[Reason]:
     yield Reason(
         "checkpoint-interval-too-long",
         Weight.WARN,
-        f"with a checkpoint every {minutes:g} minutes {lost:.0%} of the run is computed again (one"
-        f" interruption in {between:.3g} h {_basis(candidate)}), limit"
+        f"with a checkpoint every {figure(minutes, 6)} minutes {lost:.0%} of the run is"
+        f" computed again (one interruption in {figure(between)} h {_basis(candidate)}), limit"
         f" {settings.max_checkpoint_loss:.0%}",
         f"intervalMinutes of at most {fewest:.0f}{best}",
         {"lostPercent": round(lost * PERCENT, 1), "longestIntervalMinutes": round(fewest)},

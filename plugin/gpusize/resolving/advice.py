@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpusize.resolving.changes import plan_with
 from gpusize.wording import plan_in_words
 from gpusize.workload import Inference, Market, Method, Training
-from gpusize_catalog.units import GB, usd
+from gpusize_catalog.units import GB, figure, usd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -233,7 +233,7 @@ def _sample_seconds(timing: Timing) -> float | None:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds * MS:.0f} ms" if seconds < 1 else f"{seconds:.3g} s"
+    return f"{seconds * MS:.0f} ms" if seconds < 1 else f"{figure(seconds)} s"
 
 
 def _numbers(plan: Plan, other: Plan) -> dict[str, Number]:

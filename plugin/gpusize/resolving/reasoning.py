@@ -13,7 +13,7 @@ from gpusize.resolving.markets import declared_market
 from gpusize.resolving.zones import is_local_zone, standard_zones
 from gpusize.wording import counted, price
 from gpusize.workload import Kind, Market
-from gpusize_catalog.units import gib, usd
+from gpusize_catalog.units import figure, gib, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,13 +125,14 @@ def _speed(candidate: Candidate) -> Iterator[str]:
 
 def _training_speed(candidate: Candidate) -> Iterator[str]:
     timing = candidate.timing
-    if timing.step_seconds is None:
+    if timing.step_seconds is None or timing.step_bound is None:
         yield "time of a step is not known: " + "; ".join(timing.unknown)
         return
     pace = timing.tokens_per_second
     tokens = "" if pace is None else f", {pace:.0f} tokens per second"
     yield (
-        f"about {timing.step_seconds:.2g} s per step (at best {timing.step_bound:.2g} s){tokens}"
+        f"about {figure(timing.step_seconds, 2)} s per step"
+        f" (at best {figure(timing.step_bound, 2)} s){tokens}"
     )
     yield from _hours(timing)
     yield from timing.unknown
@@ -139,8 +140,8 @@ def _training_speed(candidate: Candidate) -> Iterator[str]:
 
 def _hours(timing: Timing) -> Iterator[str]:
     if timing.hours_to_end is not None and timing.hours_range is not None:
-        low, high = timing.hours_range
-        yield f"about {timing.hours_to_end:.3g} h to the end ({low:.3g} to {high:.3g} h)"
+        low, high = map(figure, timing.hours_range)
+        yield f"about {figure(timing.hours_to_end)} h to the end ({low} to {high} h)"
 
 
 def _pace(timing: Timing) -> str:
@@ -149,8 +150,8 @@ def _pace(timing: Timing) -> str:
     if pace is None:
         return f"time per sample is not known: {'; '.join(timing.unknown)}"
     return (
-        f"about {pace.seconds:.3g} s per {pace.what} on each GPU ({pace.low:.3g} to"
-        f" {pace.high:.3g} s, at best {pace.bound:.3g} s)"
+        f"about {figure(pace.seconds)} s per {pace.what} on each GPU ({figure(pace.low)} to"
+        f" {figure(pace.high)} s, at best {figure(pace.bound)} s)"
     )
 
 
@@ -273,7 +274,7 @@ def _discount(candidate: Candidate) -> Iterator[str]:
     percent = prices.discount(candidate.instance.id, placement.market.value, placement.region)
     if percent and candidate.study.quote(placement).usd_per_hour is not None:
         market = placement.market.value
-        yield f"{market} prices are {percent:g}% below the list, by the settings file"
+        yield f"{market} prices are {figure(percent, 6)}% below the list, by the settings file"
 
 
 def _commitments(candidate: Candidate) -> Iterator[str]:
@@ -291,5 +292,5 @@ def _commitments(candidate: Candidate) -> Iterator[str]:
             f" {commitment.break_even_months:.1f} of {commitment.months} months"
         )
         if months is not None:
-            text += f"; declared horizon {months:g} months"
+            text += f"; declared horizon {figure(months, 6)} months"
         yield text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusize_catalog.units import GIB, gib, usd
+from gpusize_catalog.units import GIB, figure, gib, usd
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,22 @@ def test_gib(n_bytes: float, text: str) -> None:
 )
 def test_usd(amount: float, text: str) -> None:
     assert usd(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0, 3, "0"),
+        (0.2504, 3, "0.25"),
+        (41.66, 3, "41.7"),
+        (999.6, 3, "1,000"),
+        (1507.3, 3, "1,507"),
+        (150.2, 2, "150"),
+        (383.24, 4, "383.2"),
+        (2231.4, 4, "2231"),
+        (1_000_000.0, 6, "1,000,000"),
+        (1e18, 3, "1e+18"),
+    ],
+)
+def test_figure(value: float, digits: int, text: str) -> None:
+    assert figure(value, digits) == text
