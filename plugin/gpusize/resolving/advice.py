@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.resolving.changes import plan_with
 from gpusize.wording import plan_in_words
-from gpusize.workload import Inference, Market, Method, Training
+from gpusize.workload import Inference, Market, Method, Recompute, Training
 from gpusize_catalog.units import GB, figure, usd
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ WORTH_SAVING = 0.05
 WORTH_HURRYING = 0.20
 """Less than this part of the time is within the error of the estimate."""
 CONTEXT_PARTS = 2
+WAYS_TO_BUY = frozenset({"market", "zone", "capacity_block"})
+"""Pins that say how capacity is bought: no change of type or layout drops them."""
 LARGEST_BATCH = 256
 """Sequences beyond which engines rarely gain: their own default of sequences at once."""
 MS = 1e3
@@ -48,15 +50,41 @@ class Advice(NamedTuple):
     numbers: Mapping[str, Number]
 
 
+class Rivals(NamedTuple):
+    """What a change is measured against."""
+
+    others: Sequence[Plan]
+    """The next best plans without any change."""
+    open: Plan
+    """The plan without pins where it costs less, else the plan itself: what a change saves is not
+    what dropping a pin saves."""
+
+
 def advice(study: Study, plan: Plan, others: Sequence[Plan]) -> tuple[Advice, ...]:
     """Try changes in a fixed order; `others` are the next best plans without any change.
 
     Each change is one more resolve; one that gives no better plan is left out.
     """
-    return tuple(found for ask in QUESTIONS for found in ask(study, plan, others))
+    rivals = Rivals(others, _unpinned(study, plan))
+    return tuple(found for ask in QUESTIONS for found in ask(study, plan, rivals))
 
 
-def _formats(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
+def _unpinned(study: Study, plan: Plan) -> Plan:
+    """The plan on any type and layout where it costs less, else the plan itself."""
+    other = _open(study) if _pins(study) else None
+    return plan if other is None or _cheaper("", plan, other) is None else other
+
+
+def _type(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa: ARG001
+    """Another type in place of a pinned one that costs more than the work needs."""
+    if rivals.open is plan or rivals.open.instance_type == plan.instance_type:
+        return
+    found = _cheaper(f"instanceType: {rivals.open.instance_type}", plan, rivals.open)
+    if found is not None:
+        yield found
+
+
+def _formats(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
     """Smaller weights that the GPU computes with, for less money or in less time."""
     if study.setup is None or not isinstance(study.workload, Inference):
         return
@@ -68,15 +96,15 @@ def _formats(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advic
         if other is None or study.support(study.catalog.gpu(other.gpu), word) != "native":
             continue
         change = f"weightsFormat: {word}"
-        cheaper = _cheaper(change, plan, other)
+        cheaper = _cheaper(change, rivals.open, other)
         if cheaper is None:
-            cheaper = _faster(change, plan, other)
+            cheaper = _faster(change, plan, other) if rivals.open is plan else None
         if cheaper is not None:
             yield cheaper
             return
 
 
-def _context(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
+def _context(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa: ARG001
     """Half the context, where nobody declared that sequences are as long."""
     demand, workload = study.demand, study.workload
     if not isinstance(workload, Inference):
@@ -84,12 +112,12 @@ def _context(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advic
     half = workload.context_length // CONTEXT_PARTS
     if demand.tokens_declared and demand.tokens_high > half:
         return
-    found = _cheaper(f"contextLength: {half}", plan, _open(study, context_length=half))
+    found = _cheaper(f"contextLength: {half}", rivals.open, _open(study, context_length=half))
     if found is not None:
         yield found
 
 
-def _spot(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
+def _spot(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa: ARG001
     """Spot for bounded work that could keep or repeat its progress."""
     demand = study.demand
     if demand.is_service or demand.user_facing or plan.market is not Market.ON_DEMAND:
@@ -105,20 +133,29 @@ def _spot(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:
             yield found
 
 
-def _adapter(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
+def _adapter(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa: ARG001
     """An adapter in place of all weights."""
     method = getattr(study.workload, "method", None)
     if method is not Method.FULL or not isinstance(study.workload, Training):
         return
     other = _open(study, method=Method.LORA)
-    found = None if other is None else _cheaper("method: lora", plan, other)
+    found = _cheaper("method: lora", rivals.open, other)
     if found is not None:
         yield found._replace(aim="adapter")
 
 
-def _fewer(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
-    """One GPU in place of several, with smaller weights."""
-    if plan.gpus == 1 or study.setup is None or not isinstance(study.workload, Inference):
+def _fewer(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
+    """One GPU in place of several, with smaller weights or with activations computed again."""
+    if rivals.open.gpus == 1:
+        return
+    if study.demand.trains:
+        again = getattr(study.workload, "recompute", None)
+        other = None if again is Recompute.FULL else _open(study, recompute=Recompute.FULL)
+        if other is not None and other.gpus == 1:
+            text = f"recompute full needs one GPU: {plan_in_words(other)}"
+            yield Advice("fewer-gpus", "recompute: full", text, _numbers(plan, other))
+        return
+    if study.setup is None or not isinstance(study.workload, Inference):
         return
     for word in SMALLER_FORMATS:
         form = study.catalog.format(word)
@@ -131,16 +168,16 @@ def _fewer(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]
             return
 
 
-def _hardware(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
+def _hardware(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa: ARG001
     """The next best plan that is faster, for its price."""
-    for other in others:
+    for other in rivals.others:
         found = _faster(f"instanceType: {other.instance_type}", plan, other)
         if found is not None:
             yield found
             return
 
 
-def _batch(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]:  # noqa: ARG001
+def _batch(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa: ARG001
     """More sequences at once: the weights are read once for all of them."""
     demand, workload = study.demand, study.workload
     if not isinstance(workload, Inference) or demand.user_facing:
@@ -161,8 +198,9 @@ def _batch(study: Study, plan: Plan, others: Sequence[Plan]) -> Iterator[Advice]
     yield Advice("faster", f"concurrency: {many}", text, numbers)
 
 
-Question = Callable[["Study", "Plan", "Sequence[Plan]"], Iterator[Advice]]
+Question = Callable[["Study", "Plan", Rivals], Iterator[Advice]]
 QUESTIONS: tuple[Question, ...] = (
+    _type,
     _formats,
     _context,
     _spot,
@@ -175,14 +213,19 @@ QUESTIONS: tuple[Question, ...] = (
 
 def _open(study: Study, **changes: object) -> Plan | None:
     """The plan of a changed declaration on any type and layout, where memory changes."""
+    pinned: dict[str, Any] = dict.fromkeys(_pins(study))
+    return plan_with(study, **{**pinned, **changes})
+
+
+def _pins(study: Study) -> tuple[str, ...]:
+    """The declared pins of type and layout."""
     from gpusize.resolve import PINS
 
-    pinned: dict[str, Any] = {
-        pin: None
+    return tuple(
+        pin
         for pin in PINS
-        if pin not in ("market", "zone") and getattr(study.workload, pin, None) is not None
-    }
-    return plan_with(study, **{**pinned, **changes})
+        if pin not in WAYS_TO_BUY and getattr(study.workload, pin, None) is not None
+    )
 
 
 def _money(plan: Plan) -> tuple[float, str] | None:
@@ -216,7 +259,7 @@ def _faster(change: str, plan: Plan, other: Plan) -> Advice | None:
     pairs = (
         ("per token", before.token_seconds, after.token_seconds),
         ("per step", before.step_seconds, after.step_seconds),
-        ("per sample", _sample_seconds(before), _sample_seconds(after)),
+        (f"per {before.pace.what}" if before.pace else "", _paced(before), _paced(after)),
     )
     for what, mine, theirs in pairs:
         if mine and theirs and theirs < mine * (1 - WORTH_HURRYING):
@@ -228,12 +271,12 @@ def _faster(change: str, plan: Plan, other: Plan) -> Advice | None:
     return None
 
 
-def _sample_seconds(timing: Timing) -> float | None:
+def _paced(timing: Timing) -> float | None:
     return None if timing.pace is None else timing.pace.seconds
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds * MS:.0f} ms" if seconds < 1 else f"{figure(seconds)} s"
+    return f"{figure(seconds * MS, 2)} ms" if seconds < 1 else f"{figure(seconds)} s"
 
 
 def _numbers(plan: Plan, other: Plan) -> dict[str, Number]:

@@ -99,6 +99,62 @@ def test_the_answer_is_data_and_a_paragraph(catalog: Catalog) -> None:
     assert resolution.summary in to_text(resolution)
 
 
+def test_what_dropping_a_pin_saves_is_no_merit_of_another_change(catalog: Catalog) -> None:
+    resolution = decided(catalog, BATCH, instanceType="p5.48xlarge")
+    open_plan = decided(catalog, BATCH).plan
+    assert open_plan is not None
+    found = {item.change: item for item in resolution.advice if item.aim == "cheaper"}
+    dropped = found.pop(f"instanceType: {open_plan.instance_type}")
+    assert dropped.numbers["usd"] == pytest.approx(open_plan.cost.per_run, abs=0.01)
+    for change, item in found.items():
+        if not change.startswith("market"):
+            assert float(item.numbers["usd"]) < float(dropped.numbers["usd"])
+
+
+def test_activations_computed_again_may_need_one_gpu(catalog: Catalog) -> None:
+    declared = {
+        **TUNING,
+        "method": "qlora",
+        "model": "meta-llama/Llama-3.1-70B",
+        "sequenceLength": 2048,
+        "globalBatch": 16,
+        "recompute": "none",
+    }
+    resolution = decided(catalog, declared)
+    assert resolution.plan is not None
+    assert resolution.plan.gpus > 1
+    found = {item.aim: item for item in resolution.advice}
+    assert found["fewer-gpus"].change == "recompute: full"
+
+
+@pytest.mark.parametrize(
+    ("declared", "unit"),
+    [
+        (
+            {"modality": "embedding", "model": "BAAI/bge-m3", "contextLength": 512, "batch": 8},
+            "1,000 texts",
+        ),
+        (
+            {
+                "modality": "image",
+                "model": "black-forest-labs/FLUX.1-dev",
+                "width": 1024,
+                "height": 1024,
+                "steps": 28,
+            },
+            "image",
+        ),
+    ],
+)
+def test_a_faster_type_is_told_in_the_unit_of_the_plan(
+    catalog: Catalog, declared: dict[str, Any], unit: str
+) -> None:
+    resolution = decided(catalog, {"kind": "serving", "region": "us-east-1", **declared})
+    (found,) = [item for item in resolution.advice if item.aim == "faster"]
+    assert f" s per {unit} in place of " in found.text
+    assert f" s per {unit} on each GPU" in to_text(resolution)
+
+
 def test_without_a_plan_there_is_no_advice(catalog: Catalog) -> None:
     resolution = decided(catalog, CHAT, instanceType="g4dn.xlarge")
     assert resolution.plan is None
