@@ -37,6 +37,8 @@ def _no_hours(demand: Demand) -> str:
     """Why the length of a run is not known."""
     if demand.samples is not None:
         return "how fast the engine is is not known, and runHours is not declared"
+    if demand.trains and demand.amount_declared:
+        return "how long a step takes is not known, and runHours is not declared"
     if demand.trains:
         return f"neither {'tokens' if demand.reads else 'trainSteps'} nor runHours are declared"
     what = "neither samples nor runHours are" if demand.reads else "runHours is not"

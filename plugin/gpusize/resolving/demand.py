@@ -82,6 +82,8 @@ class Demand(NamedTuple):
     assumptions: tuple[Assumption, ...] = ()
     total_tokens: float | None = None
     """Tokens of a whole training run; None: not declared, or no training."""
+    amount_declared: bool = False
+    """Whether a training run says how much it is: tokens, samples or steps."""
     samples: int | None = None
     """Sequences of one run of bounded generation whose hours are not declared."""
     trains: bool = False
@@ -204,6 +206,7 @@ def _training_demand(workload: Training) -> Demand:
         prompt_high=length,
         tokens_per_step=1.0,
         total_tokens=total,
+        amount_declared=total is not None,
         trains=True,
     )._replace(**_of_run(workload))
 
@@ -214,6 +217,7 @@ def _pictures_demand(workload: DiffusionTraining) -> Demand:
         engine=workload.trainer,
         interruptible=workload.tolerance is not InterruptionTolerance.NONE,
         concurrency=_copies(workload),
+        amount_declared=workload.train_steps is not None or workload.samples is not None,
         trains=True,
         reads=False,
     )._replace(**_of_run(workload))

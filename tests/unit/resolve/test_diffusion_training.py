@@ -86,6 +86,14 @@ def test_a_run_of_unknown_length_has_steps_and_no_hours(shipped: Catalog) -> Non
     assert any("neither trainSteps nor runHours" in text for text in found.cost.unknowns)
 
 
+def test_a_run_of_known_steps_and_unknown_speed_says_which_is_missing(shipped: Catalog) -> None:
+    unet = {**FLUX, "model": "stabilityai/stable-diffusion-xl-base-1.0"}
+    found = placed(shipped, unet, "g6e.xlarge")
+    assert found.timing.step_seconds is None
+    (why,) = [text for text in found.cost.unknowns if "no cost per run" in text]
+    assert why.startswith("how long a step takes is not known")
+
+
 def test_encoding_captions_takes_time_and_encoding_pictures_an_unknown_one(
     shipped: Catalog,
 ) -> None:
