@@ -95,6 +95,8 @@ def _duration(resolution: Resolution) -> str:
 
 def _words(option: Option) -> Iterator[str]:
     yield "unknown in all" if option.total is None else usd(option.total)
+    if option.gain and option.gain.saving is None:
+        yield f"for all {YEAR_MONTHS * option.gain.years} months"
     if option.finish_hours is not None and not option.interrupted:
         yield f"{figure(option.finish_hours)} h"
     if option.interrupted:

@@ -38,6 +38,10 @@ class Purchase(NamedTuple):
         """Months of the commitment."""
         return self.years * YEAR_MONTHS
 
+    def spot_replicas(self, replicas: int) -> int:
+        """Replicas that are spot where the market is; on-demand ones are rounded up."""
+        return int(max(0, replicas - self.on_demand_base) * self.spot_share)
+
 
 NOTHING = Purchase()
 
@@ -114,8 +118,7 @@ class Terms(NamedTuple):
             return self.unit * self.paid
         if self.steady is None:
             return None
-        above = max(0, self.machines // self.nodes - purchase.on_demand_base)
-        spot = int(above * purchase.spot_share) * self.nodes
+        spot = purchase.spot_replicas(self.machines // self.nodes) * self.nodes
         return self.unit * spot + self.steady * (self.paid - spot)
 
     @property

@@ -38,7 +38,8 @@ def interruptions_of(candidate: Candidate) -> Interrupted:
     hours = candidate.run_hours
     if demand.is_service:
         days = HOURS_PER_MONTH * demand.hours_up / HOURS_PER_DAY
-        machines = candidate.placement.nodes * demand.replicas
+        spot = candidate.study.till.purchase.spot_replicas(demand.replicas)
+        machines = candidate.placement.nodes * spot
         expected = Span(*(rate * days * machines for rate in per_day))
         return Interrupted(per_day, is_assumed, expected, None, None, None)
     if hours is None:

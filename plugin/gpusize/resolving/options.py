@@ -76,9 +76,12 @@ def _spot(candidate: Candidate) -> Option | None:
     interrupted = interruptions_of(candidate)
     billed = interrupted.billed_hours
     hours = billed.likely if billed else None
-    option = _option(
-        other, "spot", other.bill(hours=hours if hours and isfinite(hours) else None), hours
+    declared = candidate.study.till.purchase
+    cost = other.bill(
+        hours=hours if hours and isfinite(hours) else None,
+        purchase=declared if candidate.placement.market is Market.SPOT else NOTHING,
     )
+    option = _option(other, "spot", cost, hours)
     doubt: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     if interrupted.is_assumed:
         doubt = ("how often it is interrupted: the rate is assumed",), (OF_RATE,)

@@ -196,3 +196,26 @@ def test_rarer_interruptions_never_cost_more(
     often = expected_hours(run, low, restart=restart, interval=1.0, write=0.01)
     seldom = expected_hours(run, high, restart=restart, interval=1.0, write=0.01)
     assert seldom <= often * (1 + 1e-9)
+
+
+def test_a_declared_reservation_is_no_part_of_the_other_ways(placed: Any) -> None:
+    found = by_name(placed(P5, reserve={"instances": 2}, **RUN))
+    assert found["capacity-reservation"].is_chosen
+    steady, spot = found["on-demand"], found["spot"]
+    assert steady.hourly == pytest.approx(55.04)
+    assert spot.hourly is not None
+    assert spot.hourly < steady.hourly
+
+
+@pytest.mark.parametrize(("base", "share", "spot"), [(0, 1.0, 4), (1, 1.0, 3), (1, 0.5, 1)])
+def test_only_replicas_on_spot_are_interrupted(
+    decide: Any, base: int, share: float, spot: int
+) -> None:
+    replicas = {"min": 4, "max": 4, "onDemandBase": base, "spotShare": share}
+    ways = {"market": "spot", "userFacing": False, "interruptionTolerance": "restartable"}
+    found = by_name(decide(instanceType=P5, replicas=replicas, **ways).candidate)
+    interrupted = found["spot"].interrupted
+    assert interrupted is not None
+    assert interrupted.expected is not None
+    monthly = interrupted.per_day.likely * 730 / 24
+    assert interrupted.expected.likely == pytest.approx(spot * monthly)
