@@ -19,6 +19,10 @@ MAX_TAG_VALUE = 256
 """Characters of a tag value. Source: as above."""
 
 
+ULTRASERVER = "u-"
+"""How AWS begins the name of an UltraServer, which has no size. Source: catalog, UltraServers."""
+
+
 def region_form(given: Given) -> Iterator[Problem]:
     """A region is written like us-east-1."""
     for path in ("region", "storage.weightsRegion"):
@@ -56,6 +60,10 @@ def instance_type_form(given: Given) -> Iterator[Problem]:
         )
         return
     family, _, size = name.partition(".")
+    if name.startswith(ULTRASERVER) and not size:
+        told = "write the instance type that it is made of, like p6e-gb200.36xlarge"
+        yield Problem("instanceType", "is an UltraServer", told)
+        return
     if not (family and size) or not name.replace(".", "").replace("-", "").isalnum():
         yield Problem("instanceType", "is not an instance type", "write it like g6e.xlarge")
 
