@@ -326,6 +326,11 @@ class Search:
             if fewest < nodes <= most and nodes * (instance.gpus or 0) >= gpus:
                 yield nodes
 
+    def is_filled(self, trial: Trial) -> bool:
+        """Whether some layout takes all GPUs of so many nodes."""
+        gpus = trial.nodes * (trial.instance.gpus or 0)
+        return any(one.gpus == gpus for one in self.layouts_of(trial.instance, trial.nodes))
+
     def may_span(self, instance: InstanceType) -> bool:
         """Whether more nodes can be any help: the type is to be had, and its GPU does the work."""
         probe = self._probe(instance, self.nodes(instance))

@@ -81,7 +81,7 @@ class Sweep:
         """Types whose node is too small, on as few nodes as do, where the fabric is made for it.
 
         Fewest GPUs come first, up to twice those of the first that works. Where none does,
-        each type stands with the most nodes that were tried, but for a pinned one.
+        each type stands with the most nodes that a layout fills, but for a pinned one.
         """
         if self.study.workload.nodes_per_replica is not None:
             return []
@@ -93,7 +93,9 @@ class Sweep:
                 break
             if instance.id in found:
                 continue
-            trial = tried[instance.id] = self.search.trial(instance, nodes)
+            trial = self.search.trial(instance, nodes)
+            if self.search.is_filled(trial):
+                tried[instance.id] = trial
             if trial.best and not self._is_late(trial.key):
                 found[instance.id] = trial
                 limit = min(limit, RIVALS * gpus)
