@@ -50,8 +50,9 @@ def storage_lines(loading: Loading, checkpoint: Checkpoint | None) -> Iterator[t
 def _in_words(span: Span | None, unknown: str) -> str:
     if span is None:
         return f", the time is not known: {unknown}"
-    ends = f"{figure(span.low)} to {figure(span.high)} s"
-    return f" in about {figure(span.seconds)} s ({ends}; {span.limit})"
+    low, high = figure(span.low), figure(span.high)
+    ends = "" if low == high else f"{low} to {high} s; "
+    return f" in about {figure(span.seconds)} s ({ends}{span.limit})"
 
 
 def _seconds(span: Span | None) -> dict[str, Any] | None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gpusize.timing import Timing
 
 MS = 1e3
+WHOLE_MS = 10
+"""Milliseconds from which on decimals are within the error."""
 
 
 def plan_of(candidate: Candidate, ranked: Sequence[Trial]) -> Plan:
@@ -111,16 +113,22 @@ def _speed(candidate: Candidate) -> Iterator[str]:
     for what, seconds, bound, target in pairs:
         if seconds is None or bound is None:
             if target is not None:
-                yield f"time {what} is not known, target {target * MS:.0f} ms"
+                yield f"time {what} is not known, target {_ms(target)}"
             continue
-        text = f"about {seconds * MS:.0f} ms {what} (at best {bound * MS:.0f} ms)"
+        text = f"about {_ms(seconds)} {what} (at best {_ms(bound)})"
         if target is not None:
             met = "meets" if seconds <= target else "may miss"
-            text += f", {met} the target of {target * MS:.0f} ms"
+            text += f", {met} the target of {_ms(target)}"
         yield text
     if demand.samples is not None and timing.tokens_per_second is not None:
         yield f"about {timing.tokens_per_second * demand.replicas:.0f} tokens per second in all"
         yield from _hours(timing)
+
+
+def _ms(seconds: float) -> str:
+    """Milliseconds, with decimals where they say anything."""
+    value = seconds * MS
+    return f"{value:.0f} ms" if value >= WHOLE_MS else f"{figure(value, 2)} ms"
 
 
 def _training_speed(candidate: Candidate) -> Iterator[str]:
