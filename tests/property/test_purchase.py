@@ -14,6 +14,7 @@ from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
 from gpusize.resolving.markets import declared_market
 from gpusize.resolving.options import options_of
+from gpusize.resolving.sweep import Sweep
 from gpusize.workload import parse_workload
 from gpusize_catalog.store import load
 
@@ -68,8 +69,9 @@ def test_nothing_speaks_against_how_it_is_bought(declared: dict[str, Any]) -> No
         return
     candidate = resolution.candidate
     assert candidate is not None
-    is_fixed = declared_market(resolution.workload) is not None
-    fixed = {*MARKET, "deadline-not-met"} if is_fixed else set()
+    fixed = MARKET if declared_market(resolution.workload) is not None else {}
+    if fixed and not Sweep(candidate.study).decided():
+        return  # the market that is declared leaves only poor placements: the least poor is planned
     for name, constraint in CONSTRAINTS.items():
         for reason in constraint(candidate):
             is_told = name in DECLARATION or name in fixed
