@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PIECE = re.compile(r"-\d{5}-of-\d{5}\.safetensors$")
 LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d{1,5})\.")
+ADAPTER = ".lora_"
+"""In the names of an adapter's tensors. Source: PEFT, tuners/lora/layer.py."""
 TOWER = re.compile(r"visual|vision|audio")
 PLAIN = {"BF16": "bf16", "F16": "fp16", "F32": "fp32"}
 """Types that hold one parameter each: their shapes tell how many there are."""
@@ -31,13 +33,13 @@ def read_safetensors(path: str, base_dir: Path | None = None) -> Architecture:
     if PIECE.search(path):
         raise wrong(path, "is one of several pieces", "give model.safetensors.index.json")
     if not path.endswith(".json"):
-        return with_tensors(architecture, read_tensors(path, base_dir))
+        return _whole(architecture, read_tensors(path, base_dir), path)
     index = read_index(path, base_dir)
     folder = PurePath(path).parent
     pieces = [str(folder / name) for name in index.files]
     if all(((base_dir or Path()) / piece).is_file() for piece in pieces):
         tensors = [one for piece in pieces for one in read_tensors(piece, base_dir)]
-        return with_tensors(architecture, tensors)
+        return _whole(architecture, tensors, path)
     return with_total(architecture, index, path)
 
 
@@ -48,6 +50,19 @@ def _beside(path: str, base_dir: Path | None) -> Architecture:
         told = f"has no {FILE_NAME} beside it, which tells layers and heads"
         raise wrong(path, told, f"put the model's {FILE_NAME} into the same folder")
     return read_config(str(config), base_dir)
+
+
+def _whole(architecture: Architecture, tensors: Sequence[Tensor], path: str) -> Architecture:
+    """The architecture with the bytes of its tensors, where they are a whole model."""
+    if not tensors:
+        raise wrong(path, "has no tensors", "give the weights of the model")
+    if any(ADAPTER in one.name for one in tensors):
+        raise wrong(path, "holds a LoRA adapter", "give the weights of its base model")
+    found = {int(at[1]) for one in tensors if (at := LAYER.search(one.name))}
+    if found and len(found) < architecture.layers:
+        told = f"has {len(found)} of the {architecture.layers} layers of {FILE_NAME}"
+        raise wrong(path, told, "give model.safetensors.index.json, or the whole file")
+    return with_tensors(architecture, tensors)
 
 
 def with_tensors(architecture: Architecture, tensors: Sequence[Tensor]) -> Architecture:

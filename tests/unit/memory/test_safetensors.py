@@ -186,3 +186,21 @@ def test_any_bytes_are_told(tmp_path_factory, catalog, data, length):
         assert len(error.problems) == 1
     else:
         assert whole(found) == 0
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ([], "has no tensors"),
+        (
+            [("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", (8, 4096), "BF16")],
+            "holds a LoRA adapter",
+        ),
+        (tensors()[:50], "has 6 of the 32 layers of config.json"),
+    ],
+)
+def test_a_part_of_a_model_is_no_model(tmp_path, catalog, listed, told):
+    folder_with(tmp_path)
+    safetensors(listed, WIDTHS, tmp_path / "model.safetensors")
+    with pytest.raises(GpuSizeError, match=told):
+        architecture_of("model.safetensors", catalog, tmp_path)
