@@ -246,7 +246,7 @@ def test_a_build_that_runs_on_no_such_gpu_is_not_predicted(held):
     assert not summary.groups["serving.kv"].misses
     (told,) = summary.groups["serving.kv"].uncovered
     assert told.reason == serving.CONTRADICTED
-    assert [judged.verdict.value for judged in summary.verdicts["serving"]] == ["unknown"]
+    assert [judged.verdict for judged in summary.verdicts["serving"]] == ["unknown"]
 
 
 @pytest.mark.parametrize("total", ["48 GiB", [], True, -1])
