@@ -184,6 +184,14 @@ def test_eight_bit_modules_of_bitsandbytes_are_not_offloaded(sized) -> None:
     assert peak(waits) < 0.8 * peak(stays)
 
 
+def test_products_of_bitsandbytes_hold_twice_the_tensors(sized) -> None:
+    fields: dict[str, Any] = {"width": 768, "height": 512, "frames": 121}
+    tiled = sized(HUNYUAN, weightsFormat="int8-bitsandbytes", pipeline={"tiling": True}, **fields)
+    assert peak(tiled) == pytest.approx(36.92, rel=0.03), "huggingface/blog 01e2d213"
+    plain = sized(HUNYUAN, weightsFormat="int8", pipeline={"tiling": True}, **fields)
+    assert tiled.term(Term.ACTIVATIONS) == 2 * plain.term(Term.ACTIVATIONS)
+
+
 def test_seconds_are_frames(sized) -> None:
     sides = {"width": 768, "height": 512}
     assert sized(HUNYUAN, seconds=5, **sides) == sized(HUNYUAN, frames=121, **sides)

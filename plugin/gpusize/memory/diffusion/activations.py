@@ -30,6 +30,13 @@ WIDE_STREAM_TENSORS = 22
 of its own, six beside their sum with those of the block, and positions are turned in 64 bits.
 Source: Wan2.2-A14B, 41.3 GiB at 832x480x81 and 59.8 at 1280x720x81, of which one denoiser takes
 26.6 (Wan-Video/Wan2.2 42bf4cf, comp_effic.png; wan/modules/model.py)."""
+UNET = "unet"
+INT8_TENSORS = 2
+"""Times as many tensors where bitsandbytes multiplies 8-bit integers, in projections and not in the
+convolutions of U-Nets: it keeps an 8-bit copy of
+each input with its outliers beside it, and results of 32 bits. Source: HunyuanVideo tiled at
+768x512x121, 36.9 GiB in 8 bits, of which weights take 26.7 (huggingface/blog 01e2d213,
+video_gen.md), against 5.0 GiB beside the weights in 16 bits."""
 WIDE_BYTES = COMPUTE_BYTES["fp32"]
 COLOURS = 3
 OUTPUT_COPIES = 2
@@ -51,6 +58,8 @@ def denoise_bytes(denoiser: DiffusionComponent, decoder: DiffusionComponent, job
     """Activations of one step of the denoiser, of the tokens that one GPU has."""
     stream = (denoiser.stream_bits or 0) // BITS_PER_BYTE
     tensors = WIDE_STREAM_TENSORS if stream == WIDE_BYTES else DENOISER_TENSORS
+    if job.int8_products and denoiser.component != UNET:
+        tensors *= INT8_TENSORS
     rows = job.batch * (denoiser.rows_per_sample or 1)
     own = -(-tokens(denoiser, decoder, job) // job.sharing)
     return tensors * rows * own * (denoiser.hidden or 0) * max(job.number, stream)

@@ -28,6 +28,8 @@ class Job(NamedTuple):
     """Precision of the decoder; empty: the compute precision."""
     sharing: int = 1
     """GPUs that share each sample."""
+    int8_products: bool = False
+    """Whether the denoiser multiplies in 8-bit integers that bitsandbytes makes of each input."""
     sharded: bool = False
     """Whether these hold a part of the weights each."""
 

@@ -79,6 +79,7 @@ class Diffusion:
             self.problems.append(told)
         self._read_decoder(workload.pipeline.decoder_precision)
         self.form = self._format(workload.weights_format, catalog)
+        self.job = self.job._replace(int8_products=self.form.id in weights.IMMOVABLE)
         self.encoder = self._format(workload.pipeline.text_encoder_format, catalog)
         if self.job.fused and any(part.attention_sets is None for part in self.pipeline.denoisers):
             self.problems.append(f"projections of {self.pipeline.name} are not known")
