@@ -43,6 +43,8 @@ PACKED = frozenset({"awq", "gptq", "int4"})
 """Formats of checkpoints whose names say it; the row states what is computed in."""
 LOSSES = {"cut-cross-entropy": "fused", "liger": "fused"}
 MODES = {"zero1": "zero-1", "zero2": "zero-2", "zero3": "zero-3", "fsdp": "fsdp", "ddp": "ddp"}
+CAPPING = frozenset({"torchtune", "torchtitan"})
+"""Trainers whose length is a cap where samples are not packed: their datasets have short ones."""
 ELSEWHERE = frozenset({"embedding-training"})
 SIZE = re.compile(r"(tp|pp|ep|cp|sp)=(\d+)")
 SPREAD = re.compile(r"(tp|pp|ep)=")
@@ -58,6 +60,9 @@ REPORT = re.compile(r"(20\d{4})")
 LOSS_CHANGED = "202604"
 NARROW = re.compile(r"fp8|mxfp8|nvfp4")
 """Formats that products are computed in, where the row of a run names no other."""
+NARROW_GRADIENTS = "Megatron-Bridge"
+"""Framework whose published runs keep 16-bit gradients: `grad_reduce_in_fp32 = False` in the
+common settings of scripts/performance/configs, NVIDIA-NeMo/Megatron-Bridge."""
 STEPS = re.compile(r"(gbs=)?(\d+)")
 
 
@@ -98,7 +103,8 @@ def read(row: Row, catalog: Catalog) -> Run:
     layout = layout_of(row)
     if trainer == "torchtitan" and layout.pp > 1:
         # Its local batch is what the stages work off, one micro batch for each.
-        row = Row({**row, "micro_batch": max(1, row["micro_batch"] // layout.pp)})
+        once = max(1, row["micro_batch"] // layout.pp)
+        row = Row({**row, "micro_batch": once, "grad_accum": row["micro_batch"] // once})
     workload = _workload(row, trainer, method, architecture, layout)
     return _run(row, workload, layout, architecture, catalog)
 
@@ -113,8 +119,8 @@ def layout_of(row: Row) -> Layout:
 
 
 def is_capped(row: Row) -> bool:
-    """Whether the length that is stated is a limit that sequences may not reach."""
-    return row["packed"] is False and not (row["framework"] or "").startswith("axolotl")
+    """Whether the length that is stated is a limit that sequences do not reach."""
+    return row["packed"] is False and row["framework"] in CAPPING
 
 
 def _run(
@@ -148,6 +154,8 @@ def _workload(
         "attention": "eager" if row["flash_attention"] is False else "flash",
         "optimizer": _optimizer(row["optimizer"] or ""),
     }
+    if (row["framework"] or "").startswith(NARROW_GRADIENTS):
+        declared["gradientPrecision"] = "bf16"
     if NARROW.match(row["weights_dtype"] or "") and pretrains:
         declared["computePrecision"] = "fp8"
     declared.update(_stated(row, layout))

@@ -651,6 +651,8 @@ class TrainerFacts(NamedTuple):
     """Copies of a gated MLP's width that a layer keeps: gate, its activation, up, their product."""
     attention_copies: float
     """Copies of the queries' width that rotation and repeated heads keep, 16-bit."""
+    routed_copies: float
+    """Copies of the hidden width that a token keeps for each routed expert: input, and output."""
     loss_bytes: float
     """Bytes of one logit of a plain loss, gradients among them."""
     selective_share: float

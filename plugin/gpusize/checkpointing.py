@@ -67,9 +67,15 @@ def trained_bytes(fit: Fit, layout: Layout) -> int:
     """Bytes of one checkpoint: what is trained, and the states of the optimizer, of all ranks."""
     ranks = layout.tp * layout.pp
     shared = 1 if fit.sharding in UNSHARED else layout.copies
-    weights = fit.term(Term.GRADIENTS) * (layout.copies if fit.sharding in WHOLE_SHARDS else 1)
+    weights, states = fit.saved or _of_terms(fit)
+    whole = layout.copies if fit.sharding in WHOLE_SHARDS else 1
+    return (weights * whole + states * shared) * ranks
+
+
+def _of_terms(fit: Fit) -> tuple[int, int]:
+    """Trained weights, as large as their gradients, and states, some of them in host memory."""
     host = fit.host - fit.host_activations
-    return (weights + fit.term(Term.OPTIMIZER_STATES) * shared + host * shared) * ranks
+    return fit.term(Term.GRADIENTS), fit.term(Term.OPTIMIZER_STATES) + host
 
 
 def checkpoint_of(candidate: Candidate) -> Checkpoint | None:

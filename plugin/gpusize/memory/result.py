@@ -121,6 +121,9 @@ class Fit(NamedTuple):
     state_block: int = 0
     """Bytes of the block that the state of one running sequence takes, where the engine refuses to
     start without one for each; else 0."""
+    saved: tuple[int, int] | None = None
+    """Bytes of the trained weights and of the optimizer's states of the rank, wherever they lie:
+    what a checkpoint of a training run writes; None where terms alone say it."""
 
     @property
     def margin(self) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpusize.architecture import architecture_of
+from gpusize.checkpointing import trained_bytes
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term, Verdict
 from gpusize.memory.training import activations, parts, recipe
@@ -407,3 +408,60 @@ def test_quantized_products_keep_quantized_inputs(catalog):
     narrow = run(catalog, trainer="megatron", computePrecision="fp8")
     less = wide.term(Term.ACTIVATIONS) - narrow.term(Term.ACTIVATIONS)
     assert less == pytest.approx(2048 * 32 * (2 * 4096 + 14336), rel=0.01)
+
+
+def test_zero_3_gathers_layers_twice_beside_the_table(catalog):
+    """Fetched layers: the flat buffer and its parts; a matrix at the ends alone, in place."""
+    found = run(catalog, layout={"dp": 4}, trainer="hf", sharding="zero-3")
+    table = 128256 * 4096
+    assert found.term(Term.GATHERED) == pytest.approx(2 * (2 * 1e9 + table) + 3 * 2 * 5e8, rel=1e-9)
+
+
+WIDE_LORA = {
+    "model": "Qwen/Qwen-72B",
+    "method": "lora",
+    "trainer": "hf",
+    "recompute": "full",
+    "sharding": "zero-3",
+    "adapter": {"rank": 64},
+}
+
+
+@pytest.mark.parametrize(("length", "peak"), [(256, 53.85), (1024, 55.65), (8192, 72.3)])
+def test_peaks_of_adapters_under_zero_3(catalog, length, peak):
+    """QwenLM/Qwen README: 72B on four A100, rank 64, the sum of its GPUs divided by four."""
+    found = run(catalog, "p4de.24xlarge", {"dp": 4}, **WIDE_LORA, sequenceLength=length)
+    assert (found.need or 0) / GIB == pytest.approx(peak, rel=0.1)
+
+
+def test_trained_embeddings_under_zero_3_do_not_just_fit(catalog):
+    """The same page: with embeddings and head trained four A100 ran out of memory."""
+    adapter = {"rank": 64, "trainEmbeddings": True}
+    more = {**WIDE_LORA, "adapter": adapter, "sequenceLength": 256}
+    assert run(catalog, "p4de.24xlarge", {"dp": 4}, **more).verdict is not Verdict.FITS
+
+
+@pytest.mark.parametrize(("precision", "copy"), [("bf16", 2), ("fp8", 1)])
+def test_an_expert_keeps_its_input_alone_in_megatron(catalog, precision, copy):
+    """Megatron Core since 0.13 weighs in the activation: outputs of experts are not kept."""
+    model = architecture_of("Qwen/Qwen3-30B-A3B", catalog)
+    row = catalog.trainers("megatron")[0]
+    saved = activations.SAVED_BYTES.get(precision, activations.NUMBER)
+    none = model._replace(experts_active=0)
+    layer = activations._layer(model, row, saved, frozen=False)
+    rest = activations._layer(none, row, saved, frozen=False)
+    # The width of the experts: what the activation reads (16-bit), and what it gives.
+    width = model.moe_intermediate * (4 + copy)
+    dense = model.intermediate or 0
+    per_expert = (layer - rest + dense * (4 + copy)) / model.experts_active
+    assert per_expert == pytest.approx(copy * model.hidden + width)
+
+
+@pytest.mark.parametrize("sharding", ["none", "all"])
+def test_a_checkpoint_has_the_weights_wherever_gradients_are(catalog, sharding):
+    """Llama 8B in torchtune: 16-bit weights and two 16-bit moments, of whatever run."""
+    more = {"trainer": "torchtune", "optimizerInBackward": sharding == "none"}
+    mode = {"mode": "fsdp", "offload": sharding}
+    found = run(catalog, layout={"dp": 8}, sharding=mode, **more)
+    total = architecture_of(LLAMA, catalog).total_params
+    assert trained_bytes(found, Layout(dp=8)) == pytest.approx(6 * total, rel=1e-3)

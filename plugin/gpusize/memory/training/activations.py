@@ -180,7 +180,9 @@ def _layer(architecture: Architecture, row: TrainerFacts, saved: int, *, frozen:
     is_gated = matrices(architecture) == GATED
     copies = (row.gated_copies if is_gated else PLAIN_COPIES) - (1 if frozen else 0)
     mlp = NUMBER * copies * mlp_width(architecture)
-    routed = 2 * NUMBER * hidden * (architecture.experts_active or 0) * mlp_share(architecture)
+    # The first copy is the input of a matrix, kept as it multiplies; the second waits for scores.
+    each = hidden * (row.routed_copies * NUMBER - (NUMBER - saved))
+    routed = each * (architecture.experts_active or 0) * mlp_share(architecture)
     inputs = 0 if frozen else 2 * saved * hidden
     if not frozen:
         # The input of the last matrix is kept as that matrix multiplies it.

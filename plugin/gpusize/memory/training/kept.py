@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 NO_SHARING = "none"
 BUCKETS = 3
 """Buckets of ZeRO: two of gradients, filled in turn, and one of gathered weights."""
+GATHER_COPIES = 2
+"""Copies of layers that ZeRO-3 fetches ahead: the flat buffer that ranks fill, and each parameter
+put together of its parts. Source: `AllGatherCoalescedHandle.wait` of
+deepspeed/runtime/zero/partition_parameters.py, deepspeedai/DeepSpeed; a matrix that is fetched
+alone is gathered in place."""
 PARAMS_OF_LAYERS = 2
 """Layers that FSDP holds gathered: the one at hand and the next."""
 
@@ -37,6 +42,8 @@ class Kept(NamedTuple):
     host: float
     spare: float
     """Part of the gradients that is not there yet when the loss is taken."""
+    saved: tuple[float, float]
+    """Trained weights and states, wherever they lie: what a checkpoint writes."""
 
     @property
     def held(self) -> float:
@@ -106,7 +113,8 @@ class Keeper:
         spare = 0.0 if self._accumulates or row.keeps_gradients else gradients
         if self.mode.startswith("zero") or known.adapted or self._steps_in_backward:
             spare = 0.0
-        found = Kept(weights + frozen, gradients, states, gathered, copy, load, 0.0, spare)
+        saved = (weights, states)
+        found = Kept(weights + frozen, gradients, states, gathered, copy, load, 0.0, spare, saved)
         return self._offloaded(found, moments)
 
     @property
@@ -228,7 +236,9 @@ class Keeper:
         gathered = 0.0
         table = self._table
         if mode == "zero-3" and row.live_params:
-            gathered = max(min(row.live_params, held.total), table) * recipe.HALF
+            # The table is gathered whatever its size, beside layers that are fetched ahead.
+            layers = min(row.live_params, held.total - held.ends)
+            gathered = (GATHER_COPIES * layers + table) * recipe.HALF
         elif mode in WHOLE:
             gathered = (PARAMS_OF_LAYERS * body + held.ends) * recipe.HALF
         if mode == "fsdp" and self.layout.pp > 1:

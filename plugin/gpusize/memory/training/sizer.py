@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.runtime import Device
     from gpusize.workload import Training as Workload
+    from gpusize_catalog.facts import TrainerFacts
     from gpusize_catalog.store import Catalog
 
 STATES_ERROR = 0.06
 """Relative error of weights, gradients and states: tied tables, buffers, what stays of loading.
 Measured peaks of published runs lie within it and the trainer's own error in two of three cases."""
+GATHERED_ERROR = 0.6
+"""Relative error of what ZeRO-3 gathers: how far its streams run ahead is not bounded by a count.
+Two of three of thirteen peaks of ZeRO-3 (QwenLM/Qwen, modelscope/ms-swift) lie within it."""
+GATHERING = "zero-3"
 TENSOR = "tensor"
 """Word of the trainers table: layers, stages and experts are spread over GPUs too."""
 
@@ -45,6 +50,7 @@ class Sized(NamedTuple):
     step: activations.Step
     host: int
     host_activations: int
+    saved: tuple[int, int]
 
     def pool(self, usable: int) -> int:
         """Bytes that are left for micro batches."""
@@ -224,13 +230,14 @@ class Training:
             mode,
             tuple([(term, round(size)) for term, size in terms if size >= 1]),
             need,
-            round(sqrt((states * STATES_ERROR) ** 2 + ((need - states) * row.uncertainty) ** 2)),
+            _error(states, kept.gathered, need, row, mode),
             held * (1 + row.slack) + context + nccl,
             max(kept.step_copy, kept.load - held),
             row.slack,
             step,
             round(kept.host + hosted),
             round(hosted),
+            (round(kept.saved[0]), round(kept.saved[1])),
         )
 
     def _fit(self, sized: Sized, usable: int, verdict: Verdict, reasons: tuple[str, ...]) -> Fit:
@@ -252,6 +259,7 @@ class Training:
             sized.mode,
             sized.host,
             host_activations=sized.host_activations,
+            saved=sized.saved,
         )
 
     def _in_flight(self, layout: Layout, stage: Stage) -> int:
@@ -287,6 +295,14 @@ def _moments(
         return [(Term.OPTIMIZER_STEP, kept.step_copy)]
     logits = min(batch, step.logits_for(length, sequences))
     return [(Term.ACTIVATIONS, batch - logits), (Term.LOGITS, logits)]
+
+
+def _error(states: float, gathered: float, need: int, row: TrainerFacts, mode: str) -> int:
+    """One-sided error of the need, bytes; what comes and goes shares an allocator: errors add."""
+    moving = (need - states) * row.uncertainty
+    if mode == GATHERING:
+        moving += gathered * max(0.0, GATHERED_ERROR - row.uncertainty)
+    return round(sqrt((states * STATES_ERROR) ** 2 + moving**2))
 
 
 def _judge(usable: int, margin: int, error: int) -> tuple[Verdict, tuple[str, ...]]:
