@@ -64,6 +64,7 @@ def _group(row: Row, catalog: Catalog) -> str:
         (number(row["micro_batch"]), "micro batch"),
         (length, "resolution" if draws else "sequence length"),
         (not _hides_offload(row), "what is offloaded"),
+        (not draws or flag(row["gradient_checkpointing"]) is not None, "recomputation"),
     ):
         if not is_there:
             raise Skip(f"{what} is not stated")

@@ -50,7 +50,10 @@ SIZE = re.compile(r"(tp|pp|ep|cp|sp)=(\d+)")
 SPREAD = re.compile(r"(tp|pp|ep)=")
 MODE = re.compile(r"(zero[123]|fsdp|ddp(?!/zero))")
 OBJECTIVES = (
-    (re.compile(r"rlhf/(gkd|ppo|kto|simpo|grpo|orpo|cpo)|/embedding/"), None),
+    (re.compile(r"rlhf/(gkd|ppo|grpo)"), None),
+    (re.compile(r"rlhf/kto"), "unpaired"),
+    (re.compile(r"rlhf/(simpo|orpo|cpo)"), "contrast"),
+    (re.compile(r"/embedding/"), "embedding"),
     (re.compile(r"dpo"), "preference"),
     (re.compile(r"rlhf/rm/"), "reward"),
     (re.compile(r"seq_cls|reranker"), "classification"),

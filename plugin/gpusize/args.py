@@ -308,7 +308,9 @@ class DeclarationArgs(TypedDict, total=False):
     tokens: int
     method: Literal["full", "lora", "qlora", "dora"]
     adapter: AdapterArgs
-    objective: Literal["language", "preference", "reward", "classification"]
+    objective: Literal[
+        "language", "preference", "reward", "classification", "unpaired", "contrast", "embedding"
+    ]
     images: ImagesArgs
     train_vision: bool
     width: int

@@ -84,7 +84,9 @@ class FineTuning(Training):
     objective: Objective = Field(
         Objective.LANGUAGE,
         description="What it learns from: text; pairs of answers beside a frozen copy of the model "
-        "(preference, as DPO) or with a head of one number (reward); or classes.",
+        "(preference, as DPO) or with a head of one number (reward); classes; single answers "
+        "beside such a copy (unpaired, as KTO); pairs without one (contrast, as SimPO and ORPO); "
+        "or pairs of texts whose vectors shall be near (embedding).",
     )
 
 

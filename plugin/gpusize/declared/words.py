@@ -228,3 +228,6 @@ class Objective(str, Enum):
     PREFERENCE = "preference"
     REWARD = "reward"
     CLASSIFICATION = "classification"
+    UNPAIRED = "unpaired"
+    CONTRAST = "contrast"
+    EMBEDDING = "embedding"

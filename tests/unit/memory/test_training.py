@@ -465,3 +465,18 @@ def test_a_checkpoint_has_the_weights_wherever_gradients_are(catalog, sharding):
     found = run(catalog, layout={"dp": 8}, sharding=mode, **more)
     total = architecture_of(LLAMA, catalog).total_params
     assert trained_bytes(found, Layout(dp=8)) == pytest.approx(6 * total, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("objective", "sequences", "copies"),
+    [("unpaired", 1, 1), ("contrast", 2, 0), ("preference", 2, 1), ("embedding", 2, 0)],
+)
+def test_sequences_and_frozen_copies_of_objectives(catalog, objective, sequences, copies):
+    """KTO and DPO of huggingface/trl have a reference model; SimPO and ORPO have none."""
+    plain = run(catalog, recompute="none")
+    found = run(catalog, recompute="none", objective=objective)
+    total = architecture_of(LLAMA, catalog).total_params
+    more = found.term(Term.WEIGHTS) - plain.term(Term.WEIGHTS)
+    head = 128256 * 4096 if objective == "embedding" else 0
+    assert more == pytest.approx((copies * total - head) * 2, rel=1e-6)
+    assert found.cache.many == sequences

@@ -21,10 +21,18 @@ DEFAULT_WIDE = "bf16"
 WIDE = ("bf16", "fp16", "fp32")
 """Formats of weights that can be trained."""
 ADAPTED = frozenset({"lora", "qlora", "dora"})
-SEQUENCES = {Objective.PREFERENCE: 2, Objective.REWARD: 2}
-"""Sequences of one sample, where it is not one: a chosen and a rejected answer."""
-HEADLESS = frozenset({Objective.REWARD, Objective.CLASSIFICATION})
-"""Objectives that put a head of a few numbers in the place of the vocabulary's."""
+SEQUENCES = {
+    Objective.PREFERENCE: 2,
+    Objective.REWARD: 2,
+    Objective.CONTRAST: 2,
+    Objective.EMBEDDING: 2,
+}
+"""Sequences of one sample, where it is not one: a chosen and a rejected answer, or two texts."""
+HEADLESS = frozenset({Objective.REWARD, Objective.CLASSIFICATION, Objective.EMBEDDING})
+"""Objectives that put a head of a few numbers, or none, in the place of the vocabulary's."""
+REFERRING = frozenset({Objective.PREFERENCE, Objective.UNPAIRED})
+"""Objectives that compare with what the model said before it was trained: DPOTrainer and KTOTrainer
+of huggingface/trl have a reference model, CPOTrainer (SimPO) and ORPOTrainer have none."""
 
 
 class Habits(NamedTuple):
@@ -62,12 +70,12 @@ class Setup(NamedTuple):
     @property
     def reference_passes(self) -> int:
         """Forward passes of a reference: with an adapter the frozen weights alone are one."""
-        return int(self.objective is Objective.PREFERENCE)
+        return int(self.objective in REFERRING)
 
     @property
     def has_reference(self) -> bool:
         """Whether a frozen copy stands beside; with an adapter the frozen weights are the copy."""
-        return self.objective is Objective.PREFERENCE and not self.adapted
+        return self.objective in REFERRING and not self.adapted
 
 
 class Resolver:
