@@ -22,6 +22,9 @@ from typing import Literal, TypedDict
 '''
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
+LINE_LENGTH = 100
+"""Of the repository's formatter, whose output the file must be."""
+
 
 def render_args(schema: dict[str, Any], inputs: dict[str, Any]) -> str:
     """Write a typed mapping for every group of fields, and one for the whole declaration."""
@@ -41,8 +44,17 @@ def _is_input_group(name: str, one: dict[str, Any]) -> bool:
 
 def _mapping(name: str, description: str, fields: dict[str, Any], types: dict[str, Any]) -> str:
     lines = [f"class {name}(TypedDict, total=False):", f'    """{description}"""', ""]
-    lines += (f"    {to_snake(key)}: {_annotation(field, types)}" for key, field in fields.items())
+    lines += (_line(to_snake(key), _annotation(field, types)) for key, field in fields.items())
     return "\n".join(lines) + "\n"
+
+
+def _line(name: str, annotation: str) -> str:
+    """One field; words that are too many for a line stand in one of their own, as formatted."""
+    line = f"    {name}: {annotation}"
+    if len(line) <= LINE_LENGTH:
+        return line
+    head, _, words = line.partition("[")
+    return f"{head}[\n        {words[:-1]}\n    ]"
 
 
 def _annotation(field: dict[str, Any], types: dict[str, Any]) -> str:
