@@ -1,45 +1,20 @@
 """What a user declares: one vocabulary for YAML, Python and Pulumi inputs.
 
 Python names are snake_case, the same names in camelCase stand in files and Pulumi inputs. A kind of
-work is one class, in `gpusize.declared`; `WORKLOAD_CLASSES` maps (kind, modality) to it, and later
-kinds only add to it. Every field has a description: the JSON Schema, the error messages and the
+work is one class, in `gpusize.declared`; `WORKLOAD_CLASSES` maps (kind, modality) to it and builds
+it when it is asked for. Every field has a description: the JSON Schema, the error messages and the
 docs are made from it.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpusize.declared.audio import (
-    Audio,
-    AudioBatchInference,
-    AudioEvaluation,
-    AudioServing,
-)
+from gpusize.declared.audio import Audio
 from gpusize.declared.base import Bounded, Service, Workload
 from gpusize.declared.components import InlineComponent, InlinePipeline
-from gpusize.declared.diffusion_training import (
-    DiffusionTraining,
-    ImageFineTuning,
-    VideoFineTuning,
-)
-from gpusize.declared.embedding import (
-    Embedding,
-    EmbeddingBatchInference,
-    EmbeddingEvaluation,
-    EmbeddingServing,
-)
-from gpusize.declared.generation import (
-    Film,
-    Generation,
-    ImageBatchInference,
-    ImageEvaluation,
-    ImageServing,
-    Pipeline,
-    VideoBatchInference,
-    VideoEvaluation,
-    VideoGeneration,
-    VideoServing,
-)
+from gpusize.declared.diffusion_training import DiffusionTraining
+from gpusize.declared.embedding import Embedding
+from gpusize.declared.generation import Film, Generation, Pipeline, VideoGeneration
 from gpusize.declared.groups import (
     AutoStop,
     Budget,
@@ -58,26 +33,15 @@ from gpusize.declared.groups import (
 from gpusize.declared.inference import (
     BatchInference,
     Engine,
-    Evaluation,
     Images,
     Inference,
     Latency,
     Serving,
     Tokens,
-    VisionLanguageBatchInference,
-    VisionLanguageEvaluation,
-    VisionLanguageServing,
 )
+from gpusize.declared.kinds import NAMES, WORKLOAD_CLASSES, named
 from gpusize.declared.optimizing import Adapter, Optimizing, Sharding
-from gpusize.declared.training import (
-    FineTuning,
-    PreTraining,
-    Trainer,
-    Training,
-    VisionLanguageFineTuning,
-    VisionLanguagePreTraining,
-    VisionLanguageTraining,
-)
+from gpusize.declared.training import Trainer, Training, VisionLanguageTraining
 from gpusize.declared.words import (
     MAX_COUNT,
     MAX_TEXT,
@@ -115,6 +79,33 @@ from gpusize.declared.words import (
 )
 
 if TYPE_CHECKING:
+    from gpusize.declared.kinds.audio import AudioBatchInference, AudioEvaluation, AudioServing
+    from gpusize.declared.kinds.diffusion_training import ImageFineTuning, VideoFineTuning
+    from gpusize.declared.kinds.embedding import (
+        EmbeddingBatchInference,
+        EmbeddingEvaluation,
+        EmbeddingServing,
+    )
+    from gpusize.declared.kinds.generation import (
+        ImageBatchInference,
+        ImageEvaluation,
+        ImageServing,
+        VideoBatchInference,
+        VideoEvaluation,
+        VideoServing,
+    )
+    from gpusize.declared.kinds.inference import (
+        Evaluation,
+        VisionLanguageBatchInference,
+        VisionLanguageEvaluation,
+        VisionLanguageServing,
+    )
+    from gpusize.declared.kinds.training import (
+        FineTuning,
+        PreTraining,
+        VisionLanguageFineTuning,
+        VisionLanguagePreTraining,
+    )
     from gpusize_catalog.store import Catalog
 
 __all__ = [
@@ -226,35 +217,17 @@ RESERVED_KINDS = ("post-training",)
 RESERVED_MODALITIES: tuple[str, ...] = ()
 """Modalities of the vocabulary that this version cannot size."""
 
-WORKLOAD_CLASSES: dict[tuple[Kind, Modality], type[Workload]] = {
-    (Kind.SERVING, Modality.TEXT): Serving,
-    (Kind.BATCH_INFERENCE, Modality.TEXT): BatchInference,
-    (Kind.EVALUATION, Modality.TEXT): Evaluation,
-    (Kind.FINE_TUNING, Modality.TEXT): FineTuning,
-    (Kind.PRE_TRAINING, Modality.TEXT): PreTraining,
-    (Kind.SERVING, Modality.VISION_LANGUAGE): VisionLanguageServing,
-    (Kind.BATCH_INFERENCE, Modality.VISION_LANGUAGE): VisionLanguageBatchInference,
-    (Kind.EVALUATION, Modality.VISION_LANGUAGE): VisionLanguageEvaluation,
-    (Kind.FINE_TUNING, Modality.VISION_LANGUAGE): VisionLanguageFineTuning,
-    (Kind.PRE_TRAINING, Modality.VISION_LANGUAGE): VisionLanguagePreTraining,
-    (Kind.SERVING, Modality.IMAGE): ImageServing,
-    (Kind.BATCH_INFERENCE, Modality.IMAGE): ImageBatchInference,
-    (Kind.EVALUATION, Modality.IMAGE): ImageEvaluation,
-    (Kind.SERVING, Modality.VIDEO): VideoServing,
-    (Kind.BATCH_INFERENCE, Modality.VIDEO): VideoBatchInference,
-    (Kind.EVALUATION, Modality.VIDEO): VideoEvaluation,
-    (Kind.FINE_TUNING, Modality.IMAGE): ImageFineTuning,
-    (Kind.FINE_TUNING, Modality.VIDEO): VideoFineTuning,
-    (Kind.SERVING, Modality.EMBEDDING): EmbeddingServing,
-    (Kind.BATCH_INFERENCE, Modality.EMBEDDING): EmbeddingBatchInference,
-    (Kind.EVALUATION, Modality.EMBEDDING): EmbeddingEvaluation,
-    (Kind.SERVING, Modality.AUDIO): AudioServing,
-    (Kind.BATCH_INFERENCE, Modality.AUDIO): AudioBatchInference,
-    (Kind.EVALUATION, Modality.AUDIO): AudioEvaluation,
-}
-
 BATCHED = (Generation, Embedding, Audio)
 """Classes of work that runs whole on each GPU, batch by batch: it has no sequences to serve."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type[Workload]:
+        """Build a class of a kind when its name is imported from here."""
+        if name in NAMES:
+            return named(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def parse_workload(raw: Any, path: str = "", catalog: "Catalog | None" = None) -> Workload:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.base import Workload
 from gpusize.declared.generation import Pipeline
 from gpusize.declared.groups import Replicas
 from gpusize.declared.words import Positive, PositiveFloat, SoundEngine
@@ -34,15 +34,3 @@ class Audio(Workload):
     replicas: Replicas = Field(
         Replicas.model_construct(), description="Copies of the whole placement."
     )
-
-
-class AudioServing(Service, Audio):
-    """A service that makes or transcribes sound."""
-
-
-class AudioBatchInference(Bounded, Audio):
-    """Bounded making or transcribing of clips."""
-
-
-class AudioEvaluation(AudioBatchInference):
-    """A bounded run that scores an audio model."""

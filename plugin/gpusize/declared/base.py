@@ -31,10 +31,7 @@ from gpusize.declared.words import (
     Switch,
     Text,
 )
-from gpusize.declaring.vocabulary import (
-    COMPUTE_PRECISIONS,
-    WEIGHTS_FORMATS,
-)
+from gpusize.declaring.vocabulary import COMPUTE_PRECISIONS, WEIGHTS_FORMATS
 
 
 class Workload(Group):

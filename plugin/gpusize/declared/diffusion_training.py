@@ -4,13 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gpusize.declared.generation import Film
 from gpusize.declared.optimizing import Adapter, Optimizing
 from gpusize.declared.words import Method, Positive, Recompute, Switch
-from gpusize.declaring.vocabulary import (
-    DIFFUSION_TRAINERS,
-    WEIGHTS_FORMATS,
-)
+from gpusize.declaring.vocabulary import DIFFUSION_TRAINERS, WEIGHTS_FORMATS
 
 
 class DiffusionTraining(Optimizing):
@@ -57,11 +53,3 @@ class DiffusionTraining(Optimizing):
     train_steps: Positive | None = Field(
         None, description="Steps of the optimizer in the whole run, in place of samples and epochs."
     )
-
-
-class ImageFineTuning(DiffusionTraining):
-    """A bounded run that adapts an image pipeline to pictures."""
-
-
-class VideoFineTuning(Film, DiffusionTraining):
-    """A bounded run that adapts a video pipeline to videos."""

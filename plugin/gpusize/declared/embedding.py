@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.base import Workload
 from gpusize.declared.groups import Replicas
 from gpusize.declared.words import AttentionKernel, Positive
 
@@ -23,15 +23,3 @@ class Embedding(Workload):
     replicas: Replicas = Field(
         Replicas.model_construct(), description="Copies of the whole placement."
     )
-
-
-class EmbeddingServing(Service, Embedding):
-    """A service that embeds texts."""
-
-
-class EmbeddingBatchInference(Bounded, Embedding):
-    """Bounded embedding of a set of texts."""
-
-
-class EmbeddingEvaluation(EmbeddingBatchInference):
-    """A bounded run that scores an embedding model."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gpusize.declared.base import Bounded, Service, Workload
+from gpusize.declared.base import Workload
 from gpusize.declared.groups import Group, Replicas
 from gpusize.declared.words import PipelineOffload, Positive, PositiveFloat, Switch
 from gpusize.declaring.vocabulary import COMPUTE_PRECISIONS, WEIGHTS_FORMATS
@@ -85,27 +85,3 @@ class Film(Group):
 
 class VideoGeneration(Film, Generation):
     """Fields of every kind that makes videos."""
-
-
-class ImageServing(Service, Generation):
-    """A service that makes images."""
-
-
-class ImageBatchInference(Bounded, Generation):
-    """Bounded making of images."""
-
-
-class ImageEvaluation(ImageBatchInference):
-    """A bounded run that scores an image pipeline."""
-
-
-class VideoServing(Service, VideoGeneration):
-    """A service that makes videos."""
-
-
-class VideoBatchInference(Bounded, VideoGeneration):
-    """Bounded making of videos."""
-
-
-class VideoEvaluation(VideoBatchInference):
-    """A bounded run that scores a video pipeline."""

@@ -19,9 +19,7 @@ from gpusize.declared.words import (
     TrafficShape,
     WeightsLocation,
 )
-from gpusize.declaring.vocabulary import (
-    NATIVE_FORMATS,
-)
+from gpusize.declaring.vocabulary import NATIVE_FORMATS
 from gpusize.names import to_camel
 
 _SCHEDULE_KEYS = ("hoursPerDay", "hours_per_day", "daysPerWeek", "days_per_week")

@@ -7,10 +7,7 @@ from pydantic import Field
 from gpusize.declared.base import Bounded, Service, Workload
 from gpusize.declared.groups import Group, Replicas, is_number
 from gpusize.declared.words import Amount, Fraction, Natural, Positive, PositiveFloat, Switch, Text
-from gpusize.declaring.vocabulary import (
-    ENGINES,
-    KV_CACHE_FORMATS,
-)
+from gpusize.declaring.vocabulary import ENGINES, KV_CACHE_FORMATS
 
 
 class Tokens(Group):
@@ -140,25 +137,3 @@ class BatchInference(Bounded, Inference):
         description="Sequences that one run generates; its hours follow from them where runHours "
         "is left out.",
     )
-
-
-class Evaluation(BatchInference):
-    """A bounded run that scores a model."""
-
-
-class VisionLanguageServing(Serving):
-    """Serving with images in the prompt."""
-
-    images: Images = Field(Images.model_construct(), description="Images of one prompt.")
-
-
-class VisionLanguageBatchInference(BatchInference):
-    """Batch inference with images in the prompt."""
-
-    images: Images = Field(Images.model_construct(), description="Images of one prompt.")
-
-
-class VisionLanguageEvaluation(Evaluation):
-    """Evaluation with images in the prompt."""
-
-    images: Images = Field(Images.model_construct(), description="Images of one prompt.")

@@ -6,20 +6,9 @@ from pydantic import Field
 
 from gpusize.declared.groups import Group
 from gpusize.declared.inference import Engine, Images
-from gpusize.declared.optimizing import Adapter, Optimizing
-from gpusize.declared.words import (
-    AttentionKernel,
-    Loss,
-    Method,
-    Objective,
-    Positive,
-    Recompute,
-    Switch,
-    Text,
-)
-from gpusize.declaring.vocabulary import (
-    TRAINERS,
-)
+from gpusize.declared.optimizing import Optimizing
+from gpusize.declared.words import AttentionKernel, Loss, Positive, Recompute, Switch, Text
+from gpusize.declaring.vocabulary import TRAINERS
 
 
 class Trainer(Group):
@@ -74,42 +63,10 @@ class Training(Optimizing):
     tokens: Positive | None = Field(None, description="Tokens of the whole run.")
 
 
-class FineTuning(Training):
-    """A bounded run that adapts a model to examples."""
-
-    method: Method = Field(description="What of the model is trained.", examples=["lora"])
-    adapter: Adapter = Field(
-        Adapter.model_construct(), description="The adapter of lora, qlora and dora."
-    )
-    objective: Objective = Field(
-        Objective.LANGUAGE,
-        description="What it learns from: text; pairs of answers beside a frozen copy of the model "
-        "(preference, as DPO) or with a head of one number (reward); classes; single answers "
-        "beside such a copy (unpaired, as KTO); pairs without one (contrast, as SimPO and ORPO); "
-        "or pairs of texts whose vectors shall be near (embedding).",
-    )
-
-
-class PreTraining(Training):
-    """A bounded run that trains a model on text."""
-
-
 class VisionLanguageTraining(Training):
     """Fields of training with images in the sequences."""
 
     images: Images = Field(Images.model_construct(), description="Images of one sequence.")
     train_vision: Switch = Field(
         False, description="Whether the vision tower is trained too; its projector always is."
-    )
-
-
-class VisionLanguageFineTuning(FineTuning, VisionLanguageTraining):
-    """A bounded run that adapts a model to examples with images."""
-
-
-class VisionLanguagePreTraining(PreTraining, VisionLanguageTraining):
-    """A bounded run that trains a model on text and images."""
-
-    train_vision: Switch = Field(
-        True, description="Whether the vision tower is trained too; its projector always is."
     )
