@@ -83,3 +83,13 @@ def test_every_example_is_in_its_index() -> None:
     index = (ROOT / "examples/README.md").read_text(encoding="utf-8")
     folders = {path.parent.name for path in (ROOT / "examples").glob("*/Pulumi.yaml")}
     assert set(re.findall(r"^\| \[([^]]+)\]", index, re.MULTILINE)) == folders
+
+
+def test_the_table_of_rooms_names_every_module() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split("| room of `plugin/gpusize/` |")[1].split("\n\n")[0]
+    rooms = [room for row in table.splitlines()[2:] for room in row.split("|")[1].split()]
+    here = ROOT / "plugin/gpusize"
+    modules = {path.stem for path in here.glob("*.py") if path.stem != "__init__"}
+    folders = {f"{path.parent.name}/" for path in here.glob("*/__init__.py")}
+    assert sorted(room.strip("`") for room in rooms) == sorted(modules | folders)
