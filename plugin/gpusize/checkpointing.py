@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory.result import Term
 from gpusize.rates import (
     EFS_CLIENT,
-    LOCAL_LOADER,
     S3_WRITE,
     Rate,
     Span,
     banded,
+    instance_store,
     lustre,
     network,
     slowest,
@@ -105,9 +105,7 @@ def _rate(candidate: Candidate, location: str) -> tuple[Rate | None, str]:
         rate = volume(candidate.disk.mbps, instance)
         return rate, f"EBS bandwidth of {instance.id} is not known"
     if location == "instance-store":
-        if not instance.nvme_gb:
-            return None, f"{instance.id} has no instance store that is known"
-        return banded(LOCAL_LOADER, f"local disks of {instance.id}"), ""
+        return instance_store(instance)
     link = network(instance)
     if link is None:
         return None, f"network of {instance.id} is not known"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.rates import (
     HUB_READ,
-    LOCAL_LOADER,
     PLAIN_LOADER,
     S3_READ,
     Rate,
     Span,
     banded,
     host_link,
+    instance_store,
     internet,
     lustre,
     network,
@@ -85,9 +85,7 @@ def _rate(candidate: Candidate, place: str) -> tuple[Rate | None, str]:
             return None, f"EBS bandwidth of {instance.id} is not known"
         return slowest(rate, READER), ""
     if place == "instance-store":
-        if not instance.nvme_gb:
-            return None, f"{instance.id} has no instance store that is known"
-        return banded(LOCAL_LOADER, f"local disks of {instance.id}"), ""
+        return instance_store(instance)
     link = _link(candidate)
     if link is None:
         return None, f"network of {instance.id} is not known"

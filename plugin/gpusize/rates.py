@@ -107,6 +107,13 @@ def steady(bandwidth: float, limit: str) -> Rate:
     return Rate(bandwidth, bandwidth, bandwidth, limit)
 
 
+def instance_store(instance: InstanceType) -> tuple[Rate | None, str]:
+    """The local disks of an instance; without them None and the reason."""
+    if not instance.nvme_gb:
+        return None, f"{instance.id} has no instance store that is known"
+    return banded(LOCAL_LOADER, f"local disks of {instance.id}"), ""
+
+
 def volume(throughput_mbps: float, instance: InstanceType) -> Rate | None:
     """The root volume of an instance, by its throughput and the EBS bandwidth of the type.
 

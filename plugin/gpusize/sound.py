@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.workload import Audio
 
-WINDOW_SECONDS = 30
-"""Sound that one pass of a speech encoder takes. Source: openai/whisper c0d2f62, audio.py."""
-
 
 class Task(str, Enum):
     """How a model of sound works."""

@@ -228,12 +228,6 @@ class Clock:
         self.unknown = tuple(self._missing(gpu.id))
 
     @property
-    def bytes_per_param(self) -> float:
-        """Mean bytes of one parameter on the fullest rank."""
-        split = self.layout.tp * self.layout.pp
-        return self.weight_bytes * split / self.architecture.total_params
-
-    @property
     def no_share(self) -> float | None:
         """Share of communication that is certain without any arithmetic."""
         return 0.0 if self.layout.tp == self.layout.pp == self.layout.ep == 1 else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.memory.formats import AUTO, find_format
-from gpusize.memory.kernels import GGUF, least_capability
+from gpusize.memory.kernels import EMULATED, GGUF, REFUSED, least_capability
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -24,8 +24,6 @@ WIDE_FORMATS = frozenset({"bf16", "fp16", "fp32"})
 """Formats that are computed in as they lie; what is not written down falls back to fp16."""
 KV_FAMILIES = {"fp8": "kv:fp8", "fp8-e4m3": "kv:fp8", "fp8-e5m2": "kv:fp8"}
 """Rows of the kernels table for formats of the KV cache."""
-REFUSED = "refused"
-EMULATED = "emulated"
 TERA = 1e12
 
 

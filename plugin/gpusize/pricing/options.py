@@ -26,8 +26,6 @@ class Interrupted(NamedTuple):
     """Hours of a run that are paid for, what is computed again among them."""
     checkpoint_minutes: float | None
     """Interval that loses least; None where there is nothing to save, or its size is not known."""
-    taken_minutes: float | None
-    """Interval that the hours are counted with: as declared, else the one that loses least."""
 
 
 class Block(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.memory.kernels import NATIVE
 from gpusize.resolving.changes import plan_with
 from gpusize.wording import plan_in_words
 from gpusize.workload import Inference, Market, Method, Recompute, Training
@@ -93,7 +94,7 @@ def _formats(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
         if form is None or form.linear_bits >= study.setup.form.linear_bits:
             continue
         other = _open(study, weights_format=word)
-        if other is None or study.support(study.catalog.gpu(other.gpu), word) != "native":
+        if other is None or study.support(study.catalog.gpu(other.gpu), word) != NATIVE:
             continue
         change = f"weightsFormat: {word}"
         cheaper = _cheaper(change, rivals.open, other)

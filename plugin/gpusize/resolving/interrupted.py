@@ -41,9 +41,9 @@ def interruptions_of(candidate: Candidate) -> Interrupted:
         spot = candidate.study.till.purchase.spot_replicas(demand.replicas)
         machines = candidate.placement.nodes * spot
         expected = Span(*(rate * days * machines for rate in per_day))
-        return Interrupted(per_day, is_assumed, expected, None, None, None)
+        return Interrupted(per_day, is_assumed, expected, None, None)
     if hours is None:
-        return Interrupted(per_day, is_assumed, None, None, best, taken)
+        return Interrupted(per_day, is_assumed, None, None, best)
     billed = Span(*(hours_on_spot(candidate, hours, rate, taken) for rate in per_day))
     nodes = candidate.placement.nodes
     expected = Span(
@@ -52,7 +52,7 @@ def interruptions_of(candidate: Candidate) -> Interrupted:
             for hours_billed, rate in zip(billed, per_day, strict=True)
         )
     )
-    return Interrupted(per_day, is_assumed, expected, billed, best, taken)
+    return Interrupted(per_day, is_assumed, expected, billed, best)
 
 
 def hours_in_market(candidate: Candidate) -> float | None:

@@ -11,6 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from gpusize.memory.formats import COMPUTE_BYTES
+from gpusize.memory.kernels import NATIVE
 from gpusize.memory.result import Verdict
 from gpusize.names import to_camel
 from gpusize.resolving.changes import plan_with
@@ -80,7 +81,7 @@ def _formats(study: Study, tried: list[Candidate]) -> Iterator[str]:  # noqa: AR
         if form is None or bits is None or form.linear_bits >= bits:
             continue
         plan = plan_with(study, weights_format=word)
-        if plan and study.support(study.catalog.gpu(plan.gpu), word) == "native":
+        if plan and study.support(study.catalog.gpu(plan.gpu), word) == NATIVE:
             yield f"weightsFormat {word}: {plan_in_words(plan)}"
 
 
