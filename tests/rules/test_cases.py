@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from gpusize.constraints import CONSTRAINTS, REMARKS
 from gpusize_catalog.store import Catalog, load
-from gpusize_policies.finding import Severity
+from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.message import LONGEST
 from gpusize_policies.registry import RULES, Rule, find
-from tests.rules.examples import FOLDER, NAME, Example, case_of, examples
-from tests.rules.examples import findings as judged
+from tests.rules.examples import FOLDER, NAME, case_of, examples, findings
 
 TOLERANCE = 0.02
 """Relative difference of a number from the one in a case: constants are refined."""
@@ -22,13 +23,22 @@ def catalog() -> Catalog:
     return load()
 
 
-@pytest.mark.parametrize("example", ALL, ids=str)
-def test_a_case_is_judged_as_it_says(example: Example, catalog: Catalog) -> None:
-    findings = judged(example, catalog)
-    mine = [finding for finding in findings if finding.code == example.code]
-    others = {finding.code for finding in findings} - {example.code}
-    assert others == set(example.also), [finding.message for finding in findings]
-    assert bool(mine) == (example.verdict == "bad"), [finding.message for finding in findings]
+@cache
+def judged(which: int) -> tuple[Finding, ...]:
+    """Everything that the rules say on one of `ALL`, worked out once for all tests."""
+    return findings(ALL[which], load())
+
+
+EACH = pytest.mark.parametrize("which", range(len(ALL)), ids=map(str, ALL))
+
+
+@EACH
+def test_a_case_is_judged_as_it_says(which: int) -> None:
+    example, found = ALL[which], judged(which)
+    mine = [finding for finding in found if finding.code == example.code]
+    others = {finding.code for finding in found} - {example.code}
+    assert others == set(example.also), [finding.message for finding in found]
+    assert bool(mine) == (example.verdict == "bad"), [finding.message for finding in found]
     for finding in mine:
         for fragment in example.says:
             assert fragment in finding.message
@@ -36,9 +46,9 @@ def test_a_case_is_judged_as_it_says(example: Example, catalog: Catalog) -> None
             assert finding.numbers[name] == pytest.approx(value, rel=TOLERANCE)
 
 
-@pytest.mark.parametrize("example", ALL, ids=str)
-def test_messages_have_the_shape_of_the_template(example: Example, catalog: Catalog) -> None:
-    for finding in judged(example, catalog):
+@EACH
+def test_messages_have_the_shape_of_the_template(which: int) -> None:
+    for finding in judged(which):
         assert finding.message.startswith(f"{finding.code} {finding.name}: workload '{NAME}': ")
         assert finding.message.endswith(f" Docs: {finding.docs}")
         assert len(finding.message) <= LONGEST
@@ -70,9 +80,9 @@ def test_every_case_file_is_of_a_rule() -> None:
     assert {file.stem for file in FOLDER.iterdir()} == {rule.code for rule in RULES}
 
 
-def test_every_error_that_names_a_number_names_a_fix(catalog: Catalog) -> None:
-    for example in ALL:
-        for finding in judged(example, catalog):
+def test_every_error_that_names_a_number_names_a_fix() -> None:
+    for which in range(len(ALL)):
+        for finding in judged(which):
             if finding.severity is not Severity.ADVICE:
                 assert finding.fix, finding.message
 
