@@ -102,7 +102,7 @@ more resolve. They have no limit of their own."""
 
 def measure(runs: int, scratch: Path) -> list[Figure]:  # noqa: ARG001 (nothing is written)
     """Resolve each workload until everything that can be asked of the answer is there."""
-    from gpusize.explain import to_data
+    from gpusize.explain_data import to_data
     from gpusize.resolve import resolve
     from gpusize.workload import parse_workload
     from gpusize_catalog.store import load

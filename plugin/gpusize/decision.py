@@ -195,7 +195,7 @@ def _with_fix(decision: Decision, around: Surroundings) -> Decision:
 
 
 def _plan_answers(plan: Plan, kept: Entry | None) -> dict[str, Any]:
-    from gpusize.explain import plan_data
+    from gpusize.explain_data import plan_data
 
     data = plan_data(plan)
     cost = data["cost"] if kept is None else _kept_cost(data["cost"], kept)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpusize.links import LINK_SHARE, inner_link, outer_link
 from gpusize.memory.diffusion.activations import tokens
 from gpusize.memory.diffusion_training.job import job_of
 from gpusize.memory.diffusion_training.trained import ADAPTED, adapter_params, trained_denoiser
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.pipeline_timing import FLOPS_PER_PARAM, forward_flops
-from gpusize.timing import LINK_SHARE, Timing, inner_link, outer_link, unmodelled
+from gpusize.timing import Timing, unmodelled
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
+    from gpusize.links import Link
     from gpusize.memory.result import Fit
     from gpusize.pipeline import PipelineFacts
     from gpusize.placement import Placement
-    from gpusize.timing import Link
     from gpusize.workload import DiffusionTraining
     from gpusize_catalog.facts import DiffusionComponent
 

@@ -20,17 +20,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpusize.links import LINK_SHARE, Link, inner_link, outer_link
 from gpusize.memory.training.adapters import adapter_params
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.memory.training.vision import patches
 from gpusize.speed import reached
-from gpusize.timing import (
-    LINK_SHARE,
-    Link,
-    Timing,
-    inner_link,
-    outer_link,
-)
+from gpusize.timing import Timing
 from gpusize.workload import VisionLanguageTraining
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusize.explain import to_data
+from gpusize.explain_data import to_data
 from gpusize.memory.result import Term
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusize.constraints import CONSTRAINTS, DECLARATION, REMARKS
 from gpusize.constraints.reason import Weight
-from gpusize.explain import to_data
+from gpusize.explain_data import to_data
 from gpusize.memory.result import Verdict
 from gpusize.placement import Layout
 from gpusize.resolution import Resolution

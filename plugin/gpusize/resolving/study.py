@@ -17,7 +17,8 @@ from gpusize.pricing import Quote, Till
 from gpusize.resolving.candidate import Candidate, Hardware
 from gpusize.resolving.demand import Demand, demand_of
 from gpusize.settings import DEFAULTS, ResolveSettings
-from gpusize.timing import Timing, timing_of, unmodelled
+from gpusize.timing import Timing, unmodelled
+from gpusize.token_timing import timing_of
 from gpusize.training_time import training_time
 from gpusize.workload import BATCHED, DiffusionTraining, Embedding, Inference, Training
 from gpusize_catalog.facts import Status

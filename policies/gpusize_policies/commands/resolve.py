@@ -62,7 +62,7 @@ def answer(files: list[str], options: Namespace, *, whole: bool) -> int:
 def _json(found: list[Case], whole: bool) -> str:  # noqa: ARG001 (JSON is whole in any case)
     import json
 
-    from gpusize.explain import advice_data, to_data
+    from gpusize.explain_data import advice_data, to_data
 
     resolved = [case.resolution for case in found if case.resolution]
     data = [{**to_data(one), **advice_data(one)} for one in resolved]

@@ -53,7 +53,7 @@ def problem_data(problem: Problem) -> dict[str, Any]:
 
 
 def _judged(judged: Judged) -> dict[str, Any]:
-    from gpusize.explain import to_data as explain
+    from gpusize.explain_data import to_data as explain
 
     resolution = judged.resolution
     return {

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpusize.explain import to_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import to_data
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term, Verdict
 from gpusize.resolve import resolve

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpusize.explain import advice_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import advice_data
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve
 from gpusize.workload import parse_workload

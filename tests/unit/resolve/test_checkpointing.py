@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpusize.checkpointing import checkpoint_of
-from gpusize.explain import plan_data
+from gpusize.explain_data import plan_data
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve
 from gpusize.resolving.candidate import Candidate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpusize.explain import fit_data, timing_data
+from gpusize.explain_data import fit_data, timing_data
 from gpusize.placement import Layout, Placement
 from gpusize.resolution import Resolution
 from gpusize.resolve import resolve

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpusize.explain import plan_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import plan_data
 from gpusize.placement import Layout, Placement
 from gpusize.resolve import resolve
 from gpusize.resolving.candidate import Candidate

@@ -4,7 +4,8 @@ import datetime
 import json
 from typing import Any
 
-from gpusize.explain import to_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import to_data
 from gpusize.resolve import unpinned
 from gpusize_catalog.store import Catalog
 

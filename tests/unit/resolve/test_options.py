@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusize.explain import to_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import to_data
 from gpusize.interruptions import best_interval, expected_hours
 from gpusize.pricing.options import Option
 from gpusize.resolving.options import options_of

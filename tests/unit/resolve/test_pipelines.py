@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from gpusize.explain import to_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import to_data
 from gpusize.lock import entry_of
 from gpusize.resolve import resolve
 from gpusize.workload import parse_workload

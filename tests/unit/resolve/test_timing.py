@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gpusize.links import PCIE_LATENCY, Link, inner_link, outer_link
 from gpusize.placement import Layout
-from gpusize.timing import PCIE_LATENCY, Link, inner_link, outer_link
 
 GB = 1e9
 

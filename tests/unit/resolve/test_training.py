@@ -9,7 +9,8 @@ import pytest
 from gpusize.architecture import architecture_of
 from gpusize.constraints import host
 from gpusize.constraints import training as constraints
-from gpusize.explain import plan_data, to_text
+from gpusize.explain import to_text
+from gpusize.explain_data import plan_data
 from gpusize.interruptions import best_interval, hours_between, longest_interval, lost_share
 from gpusize.resolve import resolve
 from gpusize.settings import DEFAULTS

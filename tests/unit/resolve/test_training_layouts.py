@@ -7,10 +7,10 @@ import datetime
 import pytest
 
 from gpusize.constraints.reason import Weight
+from gpusize.links import NETWORK_LATENCY, NVLINK_LATENCY, Link
 from gpusize.placement import Layout, Pins, Shape
 from gpusize.resolve import resolve
 from gpusize.resolving.weighing import reasons_of
-from gpusize.timing import NETWORK_LATENCY, NVLINK_LATENCY, Link
 from gpusize.training_layouts import PLAIN, Way, training_layouts
 from gpusize.training_time import Fabric
 from gpusize.workload import parse_workload

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpusize.constraints import CONSTRAINTS
-from gpusize.explain import plan_data
+from gpusize.explain_data import plan_data
 from gpusize.placement import Layout
 from gpusize.resolving.weighing import reasons_of
 from gpusize.training_time import Fabric, Link
