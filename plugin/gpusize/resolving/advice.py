@@ -85,14 +85,19 @@ def _type(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:  # noqa
         yield found
 
 
-def _formats(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
-    """Smaller weights that the GPU computes with, for less money or in less time."""
+def _smaller_formats(study: Study) -> Iterator[str]:
+    """Formats of fewer bits than the weights have now."""
     if study.setup is None or not isinstance(study.workload, Inference):
         return
     for word in SMALLER_FORMATS:
         form = study.catalog.format(word)
-        if form is None or form.linear_bits >= study.setup.form.linear_bits:
-            continue
+        if form is not None and form.linear_bits < study.setup.form.linear_bits:
+            yield word
+
+
+def _formats(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
+    """Smaller weights that the GPU computes with, for less money or in less time."""
+    for word in _smaller_formats(study):
         other = _open(study, weights_format=word)
         if other is None or study.support(study.catalog.gpu(other.gpu), word) != NATIVE:
             continue
@@ -156,12 +161,7 @@ def _fewer(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
             text = f"recompute full needs one GPU: {plan_in_words(other)}"
             yield Advice("fewer-gpus", "recompute: full", text, _numbers(plan, other))
         return
-    if study.setup is None or not isinstance(study.workload, Inference):
-        return
-    for word in SMALLER_FORMATS:
-        form = study.catalog.format(word)
-        if form is None or form.linear_bits >= study.setup.form.linear_bits:
-            continue
+    for word in _smaller_formats(study):
         other = _open(study, weights_format=word)
         if other is not None and other.gpus == 1:
             text = f"weightsFormat {word} needs one GPU: {plan_in_words(other)}"
