@@ -43,6 +43,16 @@ class Decision(NamedTuple):
     """How the lock differs from what would be decided now."""
 
     @property
+    def substitutes(self) -> tuple[str, ...]:
+        """Types that can stand in for the plan's: a lock keeps a type, it does not pin it."""
+        candidate = self.resolution.candidate
+        if self.kept is None or self.workload.instance_type is not None or candidate is None:
+            return self.resolution.substitutes
+        from gpusize.resolve import stand_ins
+
+        return stand_ins(candidate)
+
+    @property
     def declaration(self) -> dict[str, Any]:
         """Return what was declared, in camelCase, without defaults."""
         return self.workload.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from gpusize.wording import pays_off
 from gpusize_catalog.units import figure, usd
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _block_words(found: Block) -> Iterator[str]:
 
 def _gain_words(found: Gain) -> Iterator[str]:
     if found.break_even_months is not None:
-        yield f"pays off after {found.break_even_months:.1f} of {YEAR_MONTHS * found.years} months"
+        yield pays_off(found.break_even_months, YEAR_MONTHS * found.years)
     if found.saving is not None:
         word = "saves" if found.saving >= 0 else "costs"
         more = "" if found.saving >= 0 else " more"

@@ -219,6 +219,12 @@ def _substitutes(sweep: Sweep, chosen: Candidate | None) -> tuple[str, ...]:
     return substitutes(sweep.search, sweep.trials, chosen)
 
 
+def stand_ins(candidate: Candidate) -> tuple[str, ...]:
+    """Name the types that can stand in for a candidate's, though its own is fixed."""
+    sweep = Sweep(candidate.study.opened())
+    return _substitutes(sweep, candidate)
+
+
 def _advice(sweep: Sweep, plan: Plan | None, accepted: Candidate | None) -> tuple[Advice, ...]:
     if plan is None:
         return ()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpusize.placement import OPEN, Layout, Pins, Shape, tensor_sizes
+from gpusize.resolving.demand import UNBOUNDED
 
 LEAST_SHARE = 4096
 """Tokens of one rank below which no published run shares a sequence: Megatron-Bridge gives 4096 of
@@ -40,16 +41,24 @@ def training_layouts(
 ) -> Iterator[Layout]:
     """Yield the layouts of one run on `nodes` instances of `gpus` GPUs, in one way.
 
-    Copies are at most what the global batch feeds; `tokens` of a sequence bound how many ranks
-    share it. Pinned sizes are taken as they are.
+    Copies share the global batch evenly, as trainers ask; `tokens` of a sequence bound how many
+    ranks share it. Pinned sizes are taken as they are.
     """
     for tp in (pins.tp,) if pins.tp else tensor_sizes(gpus, shape):
         for pp in _stages(gpus * nodes // tp, shape, pins, way):
             for cp in _sequence_ranks(gpus * nodes // (tp * pp), pins, way, tokens):
-                dp = pins.dp or min(max(1, gpus * nodes // (tp * pp * cp)), shape.concurrency)
+                dp = pins.dp or _copies(max(1, gpus * nodes // (tp * pp * cp)), shape)
                 ranks = tp * cp * dp
                 for ep in (pins.ep,) if pins.ep else _expert_sizes(gpus, ranks, shape):
                     yield Layout(tp, pp, dp, ep, cp)
+
+
+def _copies(room: int, shape: Shape) -> int:
+    """The most copies that there is room for, each with as many micro batches as the others."""
+    if shape.concurrency >= UNBOUNDED:
+        return room
+    most = min(room, shape.concurrency)
+    return next(copies for copies in range(most, 0, -1) if shape.concurrency % copies == 0)
 
 
 def _stages(room: int, shape: Shape, pins: Pins, way: Way) -> Iterator[int]:

@@ -43,3 +43,10 @@ def plan_in_words(plan: Plan) -> str:
     long = "" if hours is None else f", {figure(hours)} h to the end"
     what = f"{counted(plan.nodes, plan.instance_type)} ({plan.layout}) {bought(plan)}"
     return f"{what} at {price(plan.cost.hourly, plan.cost.price_date)}{long}"
+
+
+def pays_off(months: float, term: int) -> str:
+    """Say after how many months of its term a commitment has cost less than paying on demand."""
+    if months > term:
+        return f"never pays off in its {term} months"
+    return f"pays off after {months:.1f} of {term} months"

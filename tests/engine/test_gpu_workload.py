@@ -297,6 +297,8 @@ TRAINED = {
     "globalBatch": 32,
     "recompute": "full",
     "tokens": 1000000000,
+    "checkpoints": {"intervalMinutes": 30},
+    "autoStop": {"idleMinutes": 30},
     "interruptionTolerance": "none",
     "region": "us-east-1",
 }

@@ -93,6 +93,7 @@ DEVICE: dict[str, Constraint] = {
 
 SHAPE: dict[str, Constraint] = {
     "tp-not-dividing-heads": parallelism.tp_not_dividing_heads,
+    "stages-exceed-layers": parallelism.stages_exceed_layers,
     "experts-not-divisible": parallelism.experts_not_divisible,
 }
 """Depend on the model and the parallel sizes alone: equal on every instance type."""

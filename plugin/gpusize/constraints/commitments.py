@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.blocks import short_of_block
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.pricing.commitments import MOST_DISCOUNT, commitment_rate
+from gpusize.wording import pays_off
 from gpusize.workload import Market
 from gpusize_catalog.units import HOURS_PER_MONTH, figure, usd
 
@@ -47,13 +48,11 @@ def _short_of_plan(candidate: Candidate) -> Iterator[Reason]:
     }
     if months is not None:
         numbers["months"] = round(months, 2)
-    never = pays > purchase.term_months
-    when = "never pays off" if never else f"pays off after {pays:.1f} months"
     yield Reason(
         "commitment-for-short-run",
         Weight.ERROR,
-        f"a {purchase.years}-year {purchase.plan} for {lasts} {when} of its"
-        f" {purchase.term_months} {basis}",
+        f"a {purchase.years}-year {purchase.plan} for {lasts}"
+        f" {pays_off(pays, purchase.term_months)} {basis}",
         "commitment: none" if demand.is_service else "commitment: none, or a capacity block",
         numbers,
     )

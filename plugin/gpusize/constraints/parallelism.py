@@ -42,6 +42,20 @@ def tp_not_dividing_heads(candidate: Candidate) -> Iterator[Reason]:
     )
 
 
+def stages_exceed_layers(candidate: Candidate) -> Iterator[Reason]:
+    """A pipeline stage is at least one layer."""
+    layers, pp = candidate.architecture.layers, candidate.placement.layout.pp
+    if candidate.study.whole or pp <= max(1, layers):
+        return
+    yield Reason(
+        "stages-exceed-layers",
+        Weight.ERROR,
+        f"pp={pp} is more stages than the {layers} layers of {candidate.architecture.name}",
+        f"pp of at most {layers}",
+        {"pp": pp, "layers": layers},
+    )
+
+
 def experts_not_divisible(candidate: Candidate) -> Iterator[Reason]:
     """Each rank must take the same number of experts, where the engine does not spread a rest."""
     study, layout = candidate.study, candidate.placement.layout

@@ -38,7 +38,7 @@ def types(decision: Decision, most: int) -> tuple[str, ...]:
         return ()
     if plan.nodes > 1 or not is_mixed(decision) or decision.resolution.plan is None:
         return (plan.instance_type,)
-    others = decision.resolution.substitutes if most > 1 else ()
+    others = decision.substitutes if most > 1 else ()
     return (plan.instance_type, *others)[:most]
 
 

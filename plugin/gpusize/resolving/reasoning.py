@@ -11,7 +11,7 @@ from gpusize.memory.result import Verdict
 from gpusize.resolution import Plan
 from gpusize.resolving.markets import declared_market
 from gpusize.resolving.zones import is_local_zone, standard_zones
-from gpusize.wording import counted, price
+from gpusize.wording import counted, pays_off, price
 from gpusize.workload import Kind, Market
 from gpusize_catalog.units import figure, gib, usd
 
@@ -296,8 +296,8 @@ def _commitments(candidate: Candidate) -> Iterator[str]:
         return
     for commitment in candidate.cost.commitments:
         text = (
-            f"{commitment.name} at {usd(commitment.usd_per_hour)}/h pays off after"
-            f" {commitment.break_even_months:.1f} of {commitment.months} months"
+            f"{commitment.name} at {usd(commitment.usd_per_hour)}/h"
+            f" {pays_off(commitment.break_even_months, commitment.months)}"
         )
         if months is not None:
             text += f"; declared horizon {figure(months, 6)} months"

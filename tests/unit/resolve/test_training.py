@@ -216,3 +216,20 @@ def test_few_micro_batches_leave_stages_waiting(decided):
     few = decided(globalBatch=8, **run).candidate.timing
     many = decided(globalBatch=800, **run).candidate.timing
     assert many.tokens_per_second > 1.5 * few.tokens_per_second
+
+
+def test_copies_share_the_global_batch_evenly(decided):
+    run = {"kind": "pre-training", "instanceType": "p5.48xlarge", "tokens": 10**10}
+    for whole, nodes in ((512, 3), (96, 2), (10, 2)):
+        found = decided(globalBatch=whole, nodesPerReplica=nodes, **run)
+        assert whole % found.candidate.placement.layout.dp == 0
+
+
+def test_more_stages_than_layers_are_refused(decided):
+    found = decided(kind="pre-training", trainer="megatron", pp=64)
+    assert found.plan is None
+    assert any(
+        reason.name == "stages-exceed-layers"
+        for rejection in found.rejections
+        for reason in rejection.reasons
+    )
