@@ -25,10 +25,11 @@ preview: setup ## Preview a good and a bad example on the real engine, without a
 	@$(BIN)/python -m tools.engine.preview
 
 test: setup ## Run every test, those on the real engine included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto -m "not engine"
+	$(BIN)/python -m pytest -m engine
 
 test-fast: $(INSTALLED) ## Run every test that needs no engine
-	$(BIN)/python -m pytest -m "not engine"
+	$(BIN)/python -m pytest -n auto -m "not engine"
 
 lint: $(INSTALLED) ## Check style and types
 	$(BIN)/ruff check .
