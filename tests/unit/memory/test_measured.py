@@ -29,11 +29,11 @@ def figures(summary):
     ("group", "rows", "covered", "median", "within20"),
     [
         ("serving.weights", 100, 0.95, 0.006, 0.98),
-        ("serving.kv", 80, 0.95, 0.04, 0.75),
-        ("training.dense", 90, 0.90, 0.10, 0.80),
-        ("training.other", 20, 0.70, 0.20, 0.50),
-        ("diffusion", 150, 0.70, 0.05, 0.80),
-        ("throughput", 400, 0.95, 0.20, 0.50),
+        ("serving.kv", 80, 0.94, 0.04, 0.75),
+        ("training.dense", 120, 0.90, 0.10, 0.80),
+        ("training.other", 30, 0.90, 0.20, 0.60),
+        ("diffusion", 240, 0.95, 0.05, 0.85),
+        ("throughput", 600, 0.95, 0.15, 0.70),
     ],
 )
 def test_errors_of_groups(figures, group, rows, covered, median, within20):
