@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory.result import Term
+from gpusize.memory.training.sharing import WHOLE
 from gpusize.rates import (
     EFS_CLIENT,
     S3_WRITE,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from gpusize.placement import Layout
     from gpusize.resolving.candidate import Candidate
 
-WHOLE_SHARDS = frozenset({"zero-3", "fsdp"})
-"""Modes in which copies share the weights too."""
 UNSHARED = frozenset({"none", "ddp"})
 """Modes in which each copy keeps all states."""
 KEPT = 2
@@ -68,7 +67,7 @@ def trained_bytes(fit: Fit, layout: Layout) -> int:
     ranks = layout.tp * layout.pp
     shared = 1 if fit.sharding in UNSHARED else layout.copies
     weights, states = fit.saved or _of_terms(fit)
-    whole = layout.copies if fit.sharding in WHOLE_SHARDS else 1
+    whole = layout.copies if fit.sharding in WHOLE else 1
     return (weights * whole + states * shared) * ranks
 
 

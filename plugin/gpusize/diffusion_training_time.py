@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from gpusize.links import LINK_SHARE, inner_link, outer_link
 from gpusize.memory.diffusion.activations import tokens
 from gpusize.memory.diffusion_training.job import job_of
-from gpusize.memory.diffusion_training.trained import ADAPTED, adapter_params, trained_denoiser
+from gpusize.memory.diffusion_training.trained import adapter_params, trained_denoiser
+from gpusize.memory.training.recipe import ADAPTED
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.pipeline_timing import FLOPS_PER_PARAM, forward_flops
+from gpusize.speed import wide_flops
 from gpusize.timing import Timing, unmodelled
 
 if TYPE_CHECKING:
@@ -50,13 +52,11 @@ def diffusion_training_time(
     missing = _missing(placement, fit, denoiser, link if shared else None)
     blank = unmodelled(*missing)
     if shared:
-        blank = blank._replace(
-            link=link.name, link_bandwidth=link.bandwidth, communication_share=None
-        )
+        blank = unmodelled(*missing, link=link, share=None)
     if missing:
         return blank
     gpu, copies = placement.gpu, placement.layout.dp
-    peak = (gpu.bf16_flops or gpu.fp16_flops or 0.0) * placement.instance.partition
+    peak = wide_flops(gpu) * placement.instance.partition
     whole = workload.global_batch or workload.micro_batch * copies
     best = _flops(workload, pipeline, denoiser) * whole / copies / peak
     micro_steps = max(1, -(-whole // (workload.micro_batch * copies)))
@@ -94,7 +94,7 @@ def _missing(
         missing.append("memory of the run is not known")
     if denoiser.blocks is None or denoiser.hidden is None:
         missing.append(f"the time of a {denoiser.class_or_name} is not modelled")
-    if not (placement.gpu.bf16_flops or placement.gpu.fp16_flops):
+    if not wide_flops(placement.gpu):
         missing.append(f"tensor throughput of {placement.gpu.id} is not known")
     if link is not None and not link.bandwidth:
         missing.append(f"bandwidth of {link.name} is not known")

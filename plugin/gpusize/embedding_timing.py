@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusize.memory import alone
+from gpusize.speed import wide_flops
 from gpusize.timing import Pace, Timing, unmodelled
 
 if TYPE_CHECKING:
@@ -71,5 +72,5 @@ def _peak(embedder: Embedder, placement: Placement) -> float | None:
     """What the GPU does at most at the precision that is computed in."""
     gpu = placement.gpu
     full = embedder.number == FULL_BYTES
-    peak = gpu.fp32_flops if full else gpu.bf16_flops or gpu.fp16_flops
+    peak = gpu.fp32_flops if full else wide_flops(gpu)
     return peak and peak * placement.instance.partition

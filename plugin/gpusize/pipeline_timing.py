@@ -13,6 +13,7 @@ from gpusize.memory import formats
 from gpusize.memory.diffusion import sound
 from gpusize.memory.diffusion.activations import tokens
 from gpusize.memory.diffusion.job import job_of
+from gpusize.speed import wide_flops
 from gpusize.timing import Pace, Timing, unmodelled
 from gpusize.workload import Audio, Generation, PipelineOffload, VideoGeneration
 
@@ -72,7 +73,7 @@ def _pace(
 ) -> tuple[Pace | None, tuple[str, ...]]:
     flops, unknown = _flops(workload, architecture)
     gpu = placement.gpu
-    peak = (gpu.bf16_flops or gpu.fp16_flops or 0.0) * placement.instance.partition
+    peak = wide_flops(gpu) * placement.instance.partition
     if not unknown and not peak:
         unknown = f"tensor throughput of {gpu.id} is not known"
     form = _narrow_form(workload, catalog)

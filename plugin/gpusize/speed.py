@@ -37,12 +37,27 @@ class Speed(NamedTuple):
     def peak(self, gpu: Gpu) -> float:
         """Operations per second of one GPU; 0 where they are not known."""
         narrow: float | None = getattr(gpu, self.rate)
-        return narrow or gpu.bf16_flops or gpu.fp16_flops or 0.0
+        return narrow or wide_flops(gpu)
+
+
+def wide_flops(gpu: Gpu) -> float:
+    """Operations per second of 16-bit products; 0 where they are not known."""
+    return gpu.bf16_flops or gpu.fp16_flops or 0.0
+
+
+def peak_of(gpu: Gpu, form: str) -> float:
+    """Operations per second of products in a format or precision; 0 where they are not known."""
+    return Speed(None, rate_of(form)).peak(gpu)
+
+
+def rate_of(form: str) -> str:
+    """Field of a GPU that has the rate of products in a format or precision."""
+    return RATES.get(form, "bf16_flops")
 
 
 def reached(gpu: Gpu) -> float:
     """Share of its peak that a GPU reaches in large products, as far as its power goes."""
-    wide = gpu.bf16_flops or gpu.fp16_flops
+    wide = wide_flops(gpu)
     if not gpu.matmul_flops or not wide:
         return USUAL_REACH
     return min(1.0, gpu.matmul_flops / wide)
@@ -53,4 +68,4 @@ def speed_of(catalog: Catalog, engine: str, form: FormatFacts) -> Speed:
     rows = {row.weights: row for row in catalog.speeds(engine)}
     bits = min(form.linear_bits, form.expert_bits)
     width = next(word for most, word in WIDTHS if bits <= most)
-    return Speed(rows.get(form.id) or rows.get(width), RATES.get(form.id, "bf16_flops"))
+    return Speed(rows.get(form.id) or rows.get(width), rate_of(form.id))

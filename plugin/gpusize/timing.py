@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    pass
+    from gpusize.links import Link
 
 
 class Pace(NamedTuple):
@@ -62,6 +62,17 @@ class Timing(NamedTuple):
     """Output of the replica at every peak: see `tokens_per_second`."""
 
 
-def unmodelled(*why: str) -> Timing:
-    """No times, of work on whole GPUs between which nothing moves."""
-    return Timing(None, None, None, None, 0.0, "", None, None, None, why)
+def unmodelled(*why: str, link: Link | None = None, share: float | None = 0.0) -> Timing:
+    """No times: of work on whole GPUs nothing moves between, else `link` and `share` say what."""
+    return Timing(
+        token_seconds=None,
+        token_bound=None,
+        prefill_seconds=None,
+        prefill_bound=None,
+        communication_share=share,
+        link=link.name if link else "",
+        link_bandwidth=link.bandwidth if link else None,
+        tokens_per_second=None,
+        bytes_per_step=None,
+        unknown=why,
+    )

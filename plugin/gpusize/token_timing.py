@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpusize.links import LINK_SHARE, inner_link, outer_link
 from gpusize.memory.result import Term
 from gpusize.speed import reached
-from gpusize.timing import Timing
+from gpusize.timing import Timing, unmodelled
 from gpusize_catalog.units import GIB
 
 if TYPE_CHECKING:
@@ -50,6 +50,18 @@ class Step(NamedTuple):
         return self.compute + self.communication
 
 
+class Read(NamedTuple):
+    """What one step of a rank reads, bytes."""
+
+    weights: float
+    cache: int
+
+    @property
+    def total(self) -> float:
+        """Both."""
+        return self.weights + self.cache
+
+
 def timing_of(
     placement: Placement,
     fit: Fit,
@@ -63,19 +75,7 @@ def timing_of(
     """
     clock = Clock(placement, fit, architecture, demand, speed)
     if clock.unknown:
-        link = clock.tensor_link
-        return Timing(
-            None,
-            None,
-            None,
-            None,
-            clock.no_share,
-            link.name,
-            link.bandwidth,
-            None,
-            None,
-            clock.unknown,
-        )
+        return unmodelled(*clock.unknown, link=clock.tensor_link, share=clock.no_share)
     return clock.timing()
 
 
@@ -137,7 +137,7 @@ class Clock:
         demand, pp = self.demand, self.layout.pp
         batch = -(-demand.concurrency // self.layout.dp)
         stage = -(-batch // pp)
-        read = self._bytes_read(stage)
+        read = Read(self._weights_read(stage), self._cache_read(stage))
         decode = self._decode(stage, read)
         bound = self._decode(stage, read, at_peak=True)
         per_step = demand.tokens_per_step
@@ -153,7 +153,7 @@ class Clock:
             link=self.tensor_link.name if self.layout.gpus > 1 else "",
             link_bandwidth=self.tensor_link.bandwidth if self.layout.gpus > 1 else None,
             tokens_per_second=rate,
-            bytes_per_step=read,
+            bytes_per_step=read.total,
             unknown=self._remarks(),
             rate_bound=self._rate_bound(bound, batch),
         )._replace(**self._run(rate))
@@ -181,9 +181,6 @@ class Clock:
             remarks.append("acceptance of speculative decoding is not declared: no time per token")
         return tuple(remarks)
 
-    def _bytes_read(self, batch: int) -> float:
-        return self._weights_read(batch) + self._cache_read(batch)
-
     def _cache_read(self, batch: int) -> int:
         cache = self.fit.cache
         return cache.bytes_for(self.demand.tokens_cached, batch) if cache else 0
@@ -206,18 +203,18 @@ class Clock:
         idle = (1 - architecture.experts_active / architecture.experts_total) ** tokens
         return max(0.0, read - held * idle)
 
-    def _decode(self, batch: int, read: float, *, at_peak: bool = False) -> Step:
+    def _decode(self, batch: int, read: Read, *, at_peak: bool = False) -> Step:
         """One token for each of `batch` sequences of a stage, through all stages."""
         speed, demand = self.speed, self.demand
-        memory = read / self.bandwidth
+        memory = read.total / self.bandwidth
         math = self._math_seconds(batch, demand.tokens_cached)
         host = demand.offload_gib * GIB / self.host_bandwidth if demand.offload_gib else 0.0
         moving = self._moving(batch, at_peak=at_peak)
         if at_peak or speed is None:
             return Step((max(memory, math) + host) * self.layout.pp, moving)
         # Reading and computing take turns: a layer of attention reads while no product is formed.
-        weights = self._weights_read(batch) / speed.memory_share
-        cache = self._cache_read(batch) * speed.cache_copies / speed.cache_share
+        weights = read.weights / speed.memory_share
+        cache = read.cache * speed.cache_copies / speed.cache_share
         busy = (weights + cache) / self.bandwidth + math / self._compute_share(speed) + host
         launches = self._launches(speed) / self.layout.pp
         stage = max(busy, launches) if speed.overlaps else busy + launches

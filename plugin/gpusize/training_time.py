@@ -24,8 +24,8 @@ from gpusize.links import LINK_SHARE, Link, inner_link, outer_link
 from gpusize.memory.training.adapters import adapter_params
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.memory.training.vision import patches
-from gpusize.speed import reached
-from gpusize.timing import Timing
+from gpusize.speed import peak_of, reached, wide_flops
+from gpusize.timing import Timing, unmodelled
 from gpusize.workload import VisionLanguageTraining
 
 if TYPE_CHECKING:
@@ -52,8 +52,6 @@ DENSE_ERROR = 0.25
 """Relative error of a step: 86 % of the published rates of dense models lie within it."""
 MIXTURE_ERROR = 0.50
 """The same of mixtures of experts: 85 % lie within it."""
-PRODUCTS = {"fp8": "fp8_flops", "int8": "int8_ops", "nvfp4": "fp4_flops"}
-"""Field of a GPU with the rate of a compute precision; others are of 16 bits."""
 FLOPS_FORWARD = 2
 """Operations of one parameter and token forwards; as many for the gradients of inputs, as many for
 those of weights, and once more where a layer is computed again."""
@@ -154,11 +152,10 @@ def training_time(
     """Time one step and the whole run; what is not known makes the answer unknown, not zero."""
     clock = _Clock(placement, fit, architecture, workload, known)
     missing = clock.missing(placement)
-    link = clock.link
-    shown = placement.layout.gpus > 1
+    link = clock.link if placement.layout.gpus > 1 else None
     if missing:
-        return _timing(link if shown else None, 0.0 if not shown else None, missing)
-    return clock.timing(demand, link if shown else None)
+        return unmodelled(*missing, link=link, share=None if link else 0.0)
+    return clock.timing(demand, link)
 
 
 class _Clock:
@@ -186,9 +183,8 @@ class _Clock:
         self.nodes = placement.nodes
         self.pcie = instance.pcie_bandwidth
         gpu = placement.gpu
-        self.flops = (gpu.bf16_flops or gpu.fp16_flops or 0.0) * instance.partition
-        narrow = getattr(gpu, PRODUCTS.get(workload.compute_precision, ""), None)
-        self.products = narrow * instance.partition if narrow else self.flops
+        self.flops = wide_flops(gpu) * instance.partition
+        self.products = peak_of(gpu, workload.compute_precision) * instance.partition
         self.reach = reached(gpu)
         self.bandwidth = (gpu.memory_bandwidth or 0.0) * instance.partition
         self.adapted = known is not None and known.adapted
@@ -225,7 +221,8 @@ class _Clock:
         tokens = self.samples * self.workload.sequence_length
         steps = None if demand.total_tokens is None else demand.total_tokens / tokens
         between = moved.waiting + moved.hidden
-        found = _timing(link, between / (compute + between), self._remarks(moved))
+        share = between / (compute + between)
+        found = unmodelled(*self._remarks(moved), link=link, share=share)
         found = found._replace(
             tokens_per_second=tokens / step,
             step_seconds=step,
@@ -387,18 +384,3 @@ class _Clock:
             crossing += 2 * times * held / by * BYTES
         ranks = min(layout.gpus, self.gpus_per_node)
         return crossing / (self.pcie * share) + trained / by * ranks * HOST_STEP
-
-
-def _timing(link: Link | None, share: float | None, missing: tuple[str, ...]) -> Timing:
-    return Timing(
-        token_seconds=None,
-        token_bound=None,
-        prefill_seconds=None,
-        prefill_bound=None,
-        communication_share=share,
-        link=link.name if link else "",
-        link_bandwidth=link.bandwidth if link else None,
-        tokens_per_second=None,
-        bytes_per_step=None,
-        unknown=missing,
-    )

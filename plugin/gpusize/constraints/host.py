@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.checkpointing import WHOLE_SHARDS
 from gpusize.constraints.figures import in_gib
 from gpusize.constraints.reason import Reason, Weight
+from gpusize.memory.training.sharing import WHOLE
 from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _held(candidate: Candidate) -> _Held:
     demand, fit = candidate.demand, candidate.fit
     offloaded = (fit.host + round(demand.offload_gib * GIB)) * _ranks(candidate)
     loading = 0
-    if demand.trains and fit.sharding in WHOLE_SHARDS:
+    if demand.trains and fit.sharding in WHOLE:
         # One rank of a node reads the checkpoint whole and hands out the shards.
         loading = candidate.weight_bytes
     return _Held(offloaded, loading)

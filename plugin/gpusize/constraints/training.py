@@ -18,7 +18,7 @@ from gpusize.interruptions import (
     lost_share,
 )
 from gpusize.memory.result import Fit, Output, Term, Verdict
-from gpusize.memory.training.setup import ADAPTED
+from gpusize.memory.training.recipe import ADAPTED
 from gpusize.workload import DiffusionTraining, Film, InterruptionTolerance
 from gpusize_catalog.units import GB, figure, gib
 

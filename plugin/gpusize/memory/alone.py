@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory import formats
-from gpusize.memory.result import Assumption, Verdict
+from gpusize.memory.result import Assumption, Fit, Verdict
 from gpusize.memory.verdict import headroom
 from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpusize.architecture import Architecture
+    from gpusize.memory.result import Output, Term
+    from gpusize.placement import Layout
     from gpusize.workload import Workload
     from gpusize_catalog.facts import FormatFacts
     from gpusize_catalog.store import Catalog
@@ -69,6 +73,15 @@ def form_of(
     return form, problems, assumptions
 
 
+class Peak(NamedTuple):
+    """The stage that needs most, in bytes."""
+
+    stage: str
+    terms: tuple[tuple[Term, int], ...]
+    need: int
+    error: int
+
+
 def overhead(activations: int) -> int:
     """Bytes beside weights and activations."""
     return CONTEXT_BYTES + round(activations * RESERVED_SHARE)
@@ -86,6 +99,40 @@ def judge(stage: str, usable: int, need: int, error: int) -> tuple[Verdict, tupl
     if margin < headroom(usable, error):
         return Verdict.TIGHT, (f"only {gib(margin)} of {gib(usable)} are left",)
     return Verdict.FITS, ()
+
+
+def fit_of(
+    peak: Peak,
+    usable: int,
+    layout: Layout,
+    assumptions: Iterable[Assumption],
+    constants: tuple[str, ...],
+    output: Output,
+    *,
+    context: int = 0,
+    sharding: str = "",
+    host: int = 0,
+) -> Fit:
+    """A fit of work that has no cache of sequences; `context` is the longest text, tokens."""
+    verdict, reasons = judge(peak.stage, usable, peak.need, peak.error)
+    return Fit(
+        verdict=verdict,
+        reasons=reasons,
+        terms=peak.terms,
+        need=peak.need,
+        budget=usable,
+        band=peak.error,
+        kv_pool=None,
+        context_length=context,
+        limit=context,
+        cache=None,
+        dp=layout.dp,
+        assumptions=tuple(assumptions),
+        constants=constants,
+        sharding=sharding,
+        host=host,
+        output=output,
+    )
 
 
 def most(limit: int, holds: Callable[[int], bool]) -> int:

@@ -87,7 +87,6 @@ class Embedder:
         beside = alone.overhead(work.size)
         need = held + work.size + beside
         error = _error(held, work)
-        verdict, reasons = alone.judge(STAGE, device.usable, need, error)
 
         def holds(texts: int) -> bool:
             one = self.pass_of(texts)
@@ -95,25 +94,19 @@ class Embedder:
             return held + one.size + alone.overhead(one.size) + spare <= device.usable
 
         texts = alone.most(MOST_TEXTS, holds)
-        return Fit(
-            verdict,
-            reasons,
-            (
-                (Term.WEIGHTS, held),
-                (Term.ACTIVATIONS, work.size),
-                (Term.RUNTIME_OVERHEAD, beside),
-            ),
-            need,
+        terms = (
+            (Term.WEIGHTS, held),
+            (Term.ACTIVATIONS, work.size),
+            (Term.RUNTIME_OVERHEAD, beside),
+        )
+        return alone.fit_of(
+            alone.Peak(STAGE, terms, need, error),
             device.usable,
-            error,
-            None,
-            self.workload.context_length,
-            self.workload.context_length,
-            None,
-            layout.dp,
-            tuple(self.assumptions),
+            layout,
+            self.assumptions,
             self.constants,
-            output=Output(STAGE, texts, 0, 0, held),
+            Output(STAGE, texts, 0, 0, held),
+            context=self.workload.context_length,
         )
 
     def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)

@@ -100,33 +100,25 @@ class Recognizer:
         beside = alone.overhead(work.size)
         need = held + work.size + beside
         error = _error(held, work)
-        verdict, reasons = alone.judge(STAGE, device.usable, need, error)
 
         def holds(clips: int) -> bool:
             one = self.pass_of(clips)
             spare = headroom(device.usable, _error(held, one))
             return held + one.size + alone.overhead(one.size) + spare <= device.usable
 
-        return Fit(
-            verdict,
-            reasons,
-            (
-                (Term.WEIGHTS, held),
-                (Term.KV_CACHE, work.cache),
-                (Term.ACTIVATIONS, work.encoder),
-                (Term.RUNTIME_OVERHEAD, beside),
-            ),
-            need,
+        terms = (
+            (Term.WEIGHTS, held),
+            (Term.KV_CACHE, work.cache),
+            (Term.ACTIVATIONS, work.encoder),
+            (Term.RUNTIME_OVERHEAD, beside),
+        )
+        return alone.fit_of(
+            alone.Peak(STAGE, terms, need, error),
             device.usable,
-            error,
-            None,
-            0,
-            0,
-            None,
-            layout.dp,
-            tuple(self.assumptions),
+            layout,
+            self.assumptions,
             self.constants,
-            output=Output(STAGE, alone.most(MOST_CLIPS, holds), 0, 0, held),
+            Output(STAGE, alone.most(MOST_CLIPS, holds), 0, 0, held),
         )
 
     def floor(self, layout: Layout) -> int:  # noqa: ARG002 (one signature for all sizers)

@@ -8,6 +8,7 @@ what changes the answers of a model (formats, methods) is the user's to weigh.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.memory.kernels import NATIVE
@@ -59,6 +60,8 @@ class Rivals(NamedTuple):
     open: Plan
     """The plan without pins where it costs less, else the plan itself: what a change saves is not
     what dropping a pin saves."""
+    weighing: Callable[[str], Plan | None]
+    """The plan with weights of a format on any type and layout, resolved once."""
 
 
 def advice(study: Study, plan: Plan, others: Sequence[Plan]) -> tuple[Advice, ...]:
@@ -66,7 +69,8 @@ def advice(study: Study, plan: Plan, others: Sequence[Plan]) -> tuple[Advice, ..
 
     Each change is one more resolve; one that gives no better plan is left out.
     """
-    rivals = Rivals(others, _unpinned(study, plan))
+    weighing = cache(lambda word: _open(study, weights_format=word))
+    rivals = Rivals(others, _unpinned(study, plan), weighing)
     return tuple(found for ask in QUESTIONS for found in ask(study, plan, rivals))
 
 
@@ -98,7 +102,7 @@ def _smaller_formats(study: Study) -> Iterator[str]:
 def _formats(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
     """Smaller weights that the GPU computes with, for less money or in less time."""
     for word in _smaller_formats(study):
-        other = _open(study, weights_format=word)
+        other = rivals.weighing(word)
         if other is None or study.support(study.catalog.gpu(other.gpu), word) != NATIVE:
             continue
         change = f"weightsFormat: {word}"
@@ -162,7 +166,7 @@ def _fewer(study: Study, plan: Plan, rivals: Rivals) -> Iterator[Advice]:
             yield Advice("fewer-gpus", "recompute: full", text, _numbers(plan, other))
         return
     for word in _smaller_formats(study):
-        other = _open(study, weights_format=word)
+        other = rivals.weighing(word)
         if other is not None and other.gpus == 1:
             text = f"weightsFormat {word} needs one GPU: {plan_in_words(other)}"
             yield Advice("fewer-gpus", f"weightsFormat: {word}", text, _numbers(plan, other))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.checkpointing import WHOLE_SHARDS, trained_bytes
+from gpusize.checkpointing import trained_bytes
 from gpusize.memory import formats
 from gpusize.memory.result import Term
+from gpusize.memory.training.sharing import WHOLE
 from gpusize.placement import Layout, Placement
 from gpusize.pricing import Cost, Quote
 from gpusize.pricing.storage import Stored
@@ -158,7 +159,7 @@ class Candidate:
         if self.fit.output is not None:
             return self.fit.output.stored
         layout = self.placement.layout
-        spread = layout.copies if self.fit.sharding in WHOLE_SHARDS else 1
+        spread = layout.copies if self.fit.sharding in WHOLE else 1
         loaded = self.fit.term(Term.WEIGHTS) * layout.tp * layout.pp * spread
         if not isinstance(self.workload, Optimizing):
             return loaded

@@ -50,6 +50,16 @@ class Given:
 Relation = Callable[[Given], Iterator[Problem]]
 
 
+def unreleased(given: Given, path: str, like: str) -> Iterator[Problem]:
+    """A version is a number, written as some are in `like`."""
+    from gpusize.versions import parse_version
+
+    version = given.text(path)
+    if version is not None and parse_version(version) is None:
+        fix = f"write it like {like}; left out, gpusize takes the newest known"
+        yield Problem(path, "is not a released version", fix)
+
+
 def is_region(text: str) -> bool:
     """Tell a text that is written like us-east-1."""
     *words, number = text.split("-")

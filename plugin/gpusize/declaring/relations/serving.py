@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpusize.declaring.relations.given import Given, Relation
+from gpusize.declaring.relations.given import Given, Relation, unreleased
 from gpusize_catalog.problems import Problem
 
 
@@ -33,15 +33,7 @@ def tokens_in_context(given: Given) -> Iterator[Problem]:
 
 def engine_settings(given: Given) -> Iterator[Problem]:
     """An engine's version is a number; speculation needs a draft model."""
-    from gpusize.versions import parse_version
-
-    version = given.text("engine.version")
-    if version is not None and parse_version(version) is None:
-        yield Problem(
-            "engine.version",
-            "is not a released version",
-            "write it like 0.20 or 0.19.1; left out, gpusize takes the newest known",
-        )
+    yield from unreleased(given, "engine.version", "0.20 or 0.19.1")
     for key in ("speculativeTokens", "speculativeAcceptance"):
         if given.has(f"engine.{key}") and not given.has("engine.speculative"):
             yield Problem(f"engine.{key}", "needs a draft model", "name it in engine.speculative")

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpusize.declaring.relations.given import Given, Relation
+from gpusize.declaring.relations.given import Given, Relation, unreleased
 from gpusize_catalog.problems import Problem
 
 
 def trainer_version(given: Given) -> Iterator[Problem]:
     """A trainer's version is a number."""
-    from gpusize.versions import parse_version
-
-    version = given.text("trainer.version")
-    if version is not None and parse_version(version) is None:
-        yield Problem(
-            "trainer.version",
-            "is not a released version",
-            "write it like 0.20; left out, gpusize takes the newest known",
-        )
+    yield from unreleased(given, "trainer.version", "0.20")
 
 
 def batches_divide(given: Given) -> Iterator[Problem]:

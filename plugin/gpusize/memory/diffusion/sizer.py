@@ -97,28 +97,19 @@ class Diffusion:
         overhead = alone.overhead(stage.activations)
         need = stage.size + overhead
         error = self._error(stage)
-        verdict, reasons = alone.judge(stage.name, device.usable, need, error)
         terms = (
             (Term.WEIGHTS, stage.weights),
             (Term.ACTIVATIONS, stage.activations),
             (Term.RUNTIME_OVERHEAD, overhead),
         )
-        return Fit(
-            verdict,
-            reasons,
-            terms,
-            need,
+        return alone.fit_of(
+            alone.Peak(stage.name, terms, need, error),
             device.usable,
-            error,
-            None,
-            0,
-            0,
-            None,
-            layout.dp,
-            tuple(assumptions),
+            layout,
+            assumptions,
             self.constants,
+            self._output(job, stage, device.usable),
             host=self._waiting(job),
-            output=self._output(job, stage, device.usable),
         )
 
     def _waiting(self, job: Job) -> int:

@@ -12,8 +12,9 @@ from gpusize.memory.diffusion_training.activations import UNET
 from gpusize.memory.diffusion_training.job import job_of
 from gpusize.memory.diffusion_training.stages import Plan, Stage, peak, stages
 from gpusize.memory.diffusion_training.states import held_of
-from gpusize.memory.diffusion_training.trained import ADAPTED, trainable_encoders, trained_of
+from gpusize.memory.diffusion_training.trained import trainable_encoders, trained_of
 from gpusize.memory.result import Assumption, Fit, Output, Term, Verdict
+from gpusize.memory.training.recipe import ADAPTED
 from gpusize.memory.verdict import headroom
 from gpusize.pipeline import unknown_facts
 from gpusize_catalog.units import MIB
@@ -197,24 +198,16 @@ class DiffusionTrainer:
         ]
         need = round(sum(size for _, size in terms))
         error = self._error(stage)
-        verdict, reasons = alone.judge(stage.name, device.usable, need, error)
-        return Fit(
-            verdict,
-            reasons,
-            tuple([(term, round(size)) for term, size in terms if size >= 1]),
-            need,
+        shown = tuple([(term, round(size)) for term, size in terms if size >= 1])
+        return alone.fit_of(
+            alone.Peak(stage.name, shown, need, error),
             device.usable,
-            error,
-            None,
-            0,
-            0,
-            None,
-            layout.dp,
+            layout,
             self._echo(mode),
             self.constants,
-            mode,
-            round(held.host),
             self._output(device.usable, layout, mode, held, stage),
+            sharding=mode,
+            host=round(held.host),
         )
 
     def _output(self, usable: int, layout: Layout, mode: str, held: Held, stage: Stage) -> Output:

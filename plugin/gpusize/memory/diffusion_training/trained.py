@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory.diffusion.weights import decoder_number, part_bytes
 from gpusize.memory.diffusion_training.activations import UNET
+from gpusize.memory.training.recipe import ADAPTED
 
 if TYPE_CHECKING:
     from gpusize.memory.diffusion.job import Job
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from gpusize.workload import Adapter, DiffusionTraining
     from gpusize_catalog.facts import DiffusionComponent, FormatFacts
 
-ADAPTED = frozenset({"lora", "qlora", "dora"})
 ADAPTER_SHARE = 6e-4
 """Parameters of an adapter on attention, for each rank and parameter of a U-Net or a CLIP encoder,
 at most. Source: counted from the classes of diffusers 0.42 and transformers 5.24: U-Net of SDXL

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
             """Bytes of one adapter weight."""
 
 
+ADAPTED = frozenset({"lora", "qlora", "dora"})
+"""Methods that train an adapter beside frozen weights."""
 WIDE = 4
 """Bytes of fp32."""
 HALF = 2

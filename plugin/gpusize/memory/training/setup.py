@@ -20,7 +20,6 @@ DEFAULT_QUANTIZED = "nf4"
 DEFAULT_WIDE = "bf16"
 WIDE = ("bf16", "fp16", "fp32")
 """Formats of weights that can be trained."""
-ADAPTED = frozenset({"lora", "qlora", "dora"})
 SEQUENCES = {
     Objective.PREFERENCE: 2,
     Objective.REWARD: 2,
@@ -55,7 +54,7 @@ class Setup(NamedTuple):
     @property
     def adapted(self) -> bool:
         """Whether the weights are frozen and an adapter is trained."""
-        return self.method in ADAPTED
+        return self.method in recipe.ADAPTED
 
     @property
     def sequences(self) -> int:

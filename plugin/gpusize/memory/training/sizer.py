@@ -11,7 +11,7 @@ from gpusize.memory.training import activations, recipe, vision
 from gpusize.memory.training.adapters import ON_MLP
 from gpusize.memory.training.kept import NO_SHARING, Keeper, Kept
 from gpusize.memory.training.setup import Resolver, Setup
-from gpusize.memory.verdict import HEADROOM_BYTES, HEADROOM_SHARE
+from gpusize.memory.verdict import headroom
 from gpusize.memory.weights import Stage, distinct_stages
 from gpusize.placement import Layout
 from gpusize.workload import VisionLanguageTraining
@@ -312,7 +312,6 @@ def _judge(usable: int, margin: int, error: int) -> tuple[Verdict, tuple[str, ..
     if margin < 0:
         told = f"needs {gib(-margin)} more than there is, within the error of {gib(error)}"
         return Verdict.TIGHT, (told,)
-    least = max(error, HEADROOM_BYTES, HEADROOM_SHARE * usable)
-    if margin < least:
+    if margin < headroom(usable, error):
         return Verdict.TIGHT, (f"only {gib(margin)} of {gib(usable)} are left",)
     return Verdict.FITS, ()
