@@ -9,11 +9,15 @@ INSTALLED := .venv/.installed
 PEERS ?= ../shared/peers
 CASES ?= ../shared/cases
 
+# What `make mutation` changes: groups of bench/mutation/groups.py (empty: all), so many mutants each.
+GROUPS ?=
+SAMPLE ?= 80
+
 # What tools/engine/build.py answers when there is neither a Pulumi CLI nor Go to build one.
 NO_ENGINE := 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup preview test test-fast lint bench bench-peers docs clean
+.PHONY: help setup preview test test-fast lint bench bench-peers mutation docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +45,11 @@ bench: setup ## Measure, against peers and limits
 
 bench-peers: $(INSTALLED) ## Hold estimates and those of peers to measured runs (PEERS=..., CASES=...)
 	$(BIN)/python -m bench.estimators --harness $(PEERS) --cases $(CASES)
+
+mutation: $(INSTALLED) ## Change the memory model on purpose and count what tests notice (GROUPS=..., SAMPLE=...)
+	@$(BIN)/python -c 'import cosmic_ray' 2>/dev/null \
+	    || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutation]'
+	$(BIN)/python -m bench.mutation $(GROUPS) --sample $(SAMPLE)
 
 docs: $(INSTALLED) ## Write the generated pages of docs/
 	$(BIN)/python -m tools.build_docs

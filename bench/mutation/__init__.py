@@ -1,0 +1,1 @@
+"""Changes the memory model on purpose and counts the changes that no test notices."""

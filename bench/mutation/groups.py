@@ -1,0 +1,85 @@
+"""Which modules are changed, and the tests that hold each of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FOLDER = "plugin/gpusize/memory"
+
+
+class Group(NamedTuple):
+    """Modules that are sampled together."""
+
+    near: dict[str, str]
+    """Tests of a module, the fastest first, by its path below `memory/` without the ending."""
+    broad: str
+    """Tests of the whole group, run where those of the module notice nothing."""
+
+    def tests(self, module: str) -> tuple[str, ...]:
+        """Files of tests that hold a module, each once."""
+        words = f"{self.near[module]} {self.broad}".split()
+        return tuple(dict.fromkeys(f"tests/{word}.py" for word in words))
+
+
+GROUPS = {
+    "serving": Group(
+        {
+            "kernels": "unit/memory/test_kernels",
+            "kv_cache": "unit/memory/test_kv_cache",
+            "kv_compressed": "unit/memory/test_kv_cache",
+            "kv_costs": "unit/memory/test_kv_cache",
+            "weights": "unit/memory/test_weights",
+            "runtime": "unit/memory/test_runtime",
+            "setup": "unit/memory/test_fit",
+            "serving": "unit/memory/test_fit",
+            "serving_rank": "unit/memory/test_fit",
+            "formats": "unit/memory/test_weights unit/memory/test_gguf",
+            "verdict": "unit/memory/test_fit",
+            "neighbors": "unit/memory/test_fit unit/resolve/test_neighbors",
+            "fit": "unit/memory/test_fit",
+            "result": "unit/memory/test_fit",
+            "alone": "unit/memory/test_embedding unit/memory/test_diffusion",
+            "embedding": "unit/memory/test_embedding",
+            "recognition": "unit/memory/test_sound property/test_pictures",
+        },
+        "unit/memory/test_kv_cache unit/memory/test_weights unit/memory/test_runtime "
+        "unit/memory/test_fit unit/test_memory_page property/test_memory",
+    ),
+    "pipelines": Group(
+        {
+            "diffusion/activations": "unit/memory/test_diffusion unit/memory/test_sound",
+            "diffusion/job": "unit/memory/test_diffusion",
+            "diffusion/largest": "unit/memory/test_diffusion",
+            "diffusion/sizer": "unit/memory/test_diffusion unit/memory/test_sound",
+            "diffusion/sound": "unit/memory/test_sound",
+            "diffusion/stages": "unit/memory/test_diffusion",
+            "diffusion/weights": "unit/memory/test_diffusion",
+            "diffusion_training/activations": "unit/memory/test_diffusion_training",
+            "diffusion_training/job": "unit/memory/test_diffusion_training",
+            "diffusion_training/sizer": "unit/memory/test_diffusion_training",
+            "diffusion_training/stages": "unit/memory/test_diffusion_training",
+            "diffusion_training/states": "unit/memory/test_diffusion_training",
+            "diffusion_training/trained": "unit/memory/test_diffusion_training",
+        },
+        "unit/memory/test_diffusion unit/memory/test_sound unit/memory/test_diffusion_training "
+        "property/test_pictures property/test_diffusion_training",
+    ),
+    "training": Group(
+        dict.fromkeys(
+            (
+                "training/activations",
+                "training/adapters",
+                "training/kept",
+                "training/parts",
+                "training/recipe",
+                "training/setup",
+                "training/sharing",
+                "training/sizer",
+                "training/vision",
+            ),
+            "unit/memory/test_training",
+        ),
+        "unit/memory/test_training unit/test_memory_page unit/resolve/test_training "
+        "property/test_training",
+    ),
+}
