@@ -169,6 +169,12 @@ def _example(example: Example) -> str:
     if example.resources:
         parts.append("run by these resources of a Pulumi program:")
         parts.append(_yaml({"resources": example.resources}))
+    if example.settings:
+        parts.append("with this `gpusize-policy.yaml`:")
+        parts.append(_yaml(example.settings))
+    for name, text in (example.overlay or {}).items():
+        parts.append(f"with this `{name}` in a catalog overlay:")
+        parts.append(f"```csv\n{text.strip()}\n```")
     return "\n\n".join(parts)
 
 

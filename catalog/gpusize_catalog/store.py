@@ -201,6 +201,19 @@ class Catalog:
         key = (value.value if isinstance(value, PriceType) else value for value in values)
         return (table.name, *key) in self._own
 
+    @property
+    def overlaid(self) -> frozenset[tuple[str, ...]]:
+        """The rows that overlays hold: of each the name of its table, then its key."""
+        return self._own
+
+    def cells(self, table: Table[Any], key: tuple[str, ...]) -> dict[str, str] | None:
+        """Return the cells of a row as they are written, by column; None where there is none."""
+        for row in cells(self._lines(table).get(key[0], ())):
+            found = dict(zip(table.columns, row, strict=True))
+            if tuple(found[column] for column in table.key) == key:
+                return found
+        return None
+
     def storage_price(self, item: str, region: str, day: str) -> StoragePrice | None:
         """Return the price of a storage or transfer item in a region on a day, or None."""
         from gpusize_catalog.prices import known_on

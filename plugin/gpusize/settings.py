@@ -44,6 +44,8 @@ class ResolveSettings(NamedTuple):
     """Below this share of its price a dearer type is not blamed: prices move by as much."""
     oversized_memory: float = 4.0
     """Times the memory that work needs, from which a GPU is too large for it."""
+    max_egress_share: float = 0.10
+    """More than this share of what the instances cost, sent to the internet, is worth a word."""
     max_price_age_days: int = 90
     """A catalog whose newest price is older than this is told to be stale."""
     low_duty: float = 0.30

@@ -46,6 +46,8 @@ class Settings(NamedTuple):
     """File of decisions; `gpusize.lock` beside the program."""
     prices: TeamPrices = LIST_PRICES
     """What the team pays in place of list prices."""
+    quotas: Mapping[str, float] = NOTHING
+    """vCPUs that the account may run, by quota code; `default` stands for all others."""
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Severity that a rule reports with; None when it is off."""

@@ -6,6 +6,7 @@ that decisions depend on are shared with the component, see `gpusize.settings_fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,6 +195,35 @@ def _levels_schema() -> dict[str, Any]:
     }
 
 
+def _read_quotas(value: Any, told: Told) -> Any:
+    if not isinstance(value, Mapping):
+        told.report(told.path, "takes a mapping of quota codes to vCPUs", "`L-417A185B: 192`")
+        return None
+    found: dict[str, float] = {}
+    for key, given in value.items():
+        path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
+        if not _QUOTA.fullmatch(str(key)):
+            told.report(path, "no quota code", "`L-417A185B`, or `default` for all others")
+        elif isinstance(given, bool) or not isinstance(given, (int, float)) or given < 0:
+            told.report(path, "takes a number of vCPUs", "")
+        else:
+            found[str(key)] = given
+    return found
+
+
+def _quotas_schema() -> dict[str, Any]:
+    return {
+        "description": "vCPUs that the account may run, by quota code (Service Quotas); `default` "
+        "stands for all codes that are not named.",
+        "type": "object",
+        "propertyNames": {"pattern": f"^({QUOTA_CODE})$"},
+        "additionalProperties": {"type": "number", "minimum": 0},
+    }
+
+
+QUOTA_CODE = "L-[0-9A-F]{8}|default"
+_QUOTA = re.compile(QUOTA_CODE)
+
 FIELDS: tuple[Field, ...] = (
     Field(
         "preset",
@@ -223,5 +253,6 @@ FIELDS: tuple[Field, ...] = (
         text_schema("File of the declarations that the tag `gpusize:workload` refers to."),
     ),
     LOCK,
+    Field("quotas", _read_quotas, _quotas_schema),
 )
 _BY_NAME = {field.name: field for field in FIELDS}

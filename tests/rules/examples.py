@@ -5,17 +5,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from gpusize.documents import read
 from gpusize.lock import Entry, digest_of
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import Problem
-from gpusize_catalog.store import Catalog
+from gpusize_catalog.store import Catalog, load
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import NO_NUMBERS, Finding, Number
 from gpusize_policies.judge import evaluate
-from gpusize_policies.settings import DEFAULTS
+from gpusize_policies.settings import DEFAULTS, Settings
+from gpusize_policies.settings_file import parse
 from tests.rules.stacks import findings_of
 
 FOLDER = Path(__file__).with_name("cases")
@@ -43,6 +45,10 @@ class Example(NamedTuple):
     """Machines of a stack that run it, as a Pulumi YAML program writes them."""
     missing: dict[str, str] | None = None
     """Message and fix where there is no declaration."""
+    settings: dict[str, Any] | None = None
+    """What `gpusize-policy.yaml` says."""
+    overlay: dict[str, str] | None = None
+    """Files of a catalog overlay by name."""
 
     def __str__(self) -> str:
         return f"{self.code} {self.title}"
@@ -56,11 +62,31 @@ def examples(code: str | None = None) -> list[Example]:
 
 def findings(example: Example, catalog: Catalog) -> tuple[Finding, ...]:
     """Everything that the rules say on an example."""
+    catalog, settings = catalog_of(example, catalog), settings_of(example)
     if example.resources is None:
-        return evaluate(case_of(example, catalog), DEFAULTS)
+        return evaluate(case_of(example, catalog), settings)
     today = datetime.date.fromisoformat(example.today)
     workloads = {NAME: example.workload}
-    return tuple(findings_of(workloads, example.resources, catalog, today))
+    return tuple(findings_of(workloads, example.resources, catalog, today, settings))
+
+
+def settings_of(example: Example) -> Settings:
+    """Read the settings of an example."""
+    if example.settings is None:
+        return DEFAULTS
+    settings, problems = parse(example.settings, Path())
+    assert not problems, problems
+    return settings
+
+
+def catalog_of(example: Example, catalog: Catalog) -> Catalog:
+    """Return the catalog with the overlay of an example."""
+    if example.overlay is None:
+        return catalog
+    with TemporaryDirectory() as folder:
+        for name, text in example.overlay.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        return load([Path(folder)])
 
 
 def case_of(example: Example, catalog: Catalog) -> Case:
@@ -75,7 +101,7 @@ def case_of(example: Example, catalog: Catalog) -> Case:
         workload,
         catalog=catalog,
         today=datetime.date.fromisoformat(example.today),
-        settings=DEFAULTS,
+        settings=settings_of(example),
         decided=decided,
         lock=entry,
         unknown=tuple(example.unknown),

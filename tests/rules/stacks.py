@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gpusize_catalog.store import Catalog
     from gpusize_policies.finding import Finding
+    from gpusize_policies.settings import Settings
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """What stands for a value of another resource before the update."""
@@ -31,13 +32,14 @@ def findings_of(
     resources: Mapping[str, Any],
     catalog: Catalog,
     today: datetime.date,
+    settings: Settings = DEFAULTS,
 ) -> list[Finding]:
     """Judge a stack as the policy pack does: each resource by itself, then all of them."""
     with tempfile.TemporaryDirectory() as folder:
         text = json.dumps({"workloads": dict(workloads)})
         (Path(folder) / "gpusize.yaml").write_text(text, encoding="utf-8")
-        session = Session(Run(DEFAULTS, today, Path(folder)))
-        session.context = Context(catalog, DEFAULTS, today)
+        session = Session(Run(settings, today, Path(folder)))
+        session.context = Context(catalog, settings, today)
         stack = list(seen(resources))
         early = [finding for one in stack for finding in session.judge(one)]
         return [*early, *(finding for _, finding in session.finish(stack))]

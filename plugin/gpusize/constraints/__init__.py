@@ -18,6 +18,7 @@ from gpusize.constraints import (
     host,
     interconnect,
     memory,
+    movement,
     neighbors,
     offering,
     parallelism,
@@ -46,11 +47,17 @@ DECLARATION: dict[str, Constraint] = {
     "root-volume-too-small": storage.root_volume_too_small,
     "no-checkpoint-storage": storage.no_checkpoint_storage,
     "checkpoints-on-instance-store": storage.checkpoints_on_instance_store,
+    "cross-region-weights": movement.cross_region_weights,
 }
 """Judge what was declared: the cure is in the declaration, so no placement is rejected for them."""
 
 KEEPING = frozenset(
-    {"root-volume-too-small", "no-checkpoint-storage", "checkpoints-on-instance-store"}
+    {
+        "root-volume-too-small",
+        "no-checkpoint-storage",
+        "checkpoints-on-instance-store",
+        "cross-region-weights",
+    }
 )
 """Of these, what no other model, format or placement cures: it does not keep a change from being
 proposed."""
@@ -117,6 +124,8 @@ LAYOUT: dict[str, Constraint] = {
     "tp-over-pcie": interconnect.tp_over_pcie,
     "kv-heads-replicated": parallelism.kv_heads_replicated,
     "pipeline-bubbles": parallelism.pipeline_bubbles,
+    "non-power-of-two-parallelism": parallelism.non_power_of_two_parallelism,
+    "replicas-beat-tp": interconnect.replicas_beat_tp,
     "several-nodes-undeclared": parallelism.several_nodes_undeclared,
     "nvlink-required": training.nvlink_required,
     "bandwidth-bound-decode": speed.bandwidth_bound_decode,
@@ -139,8 +148,10 @@ MONEY: dict[str, Constraint] = {
     "capacity-block-shorter-than-run": blocks.capacity_block_shorter_than_run,
     "steady-serving-on-demand": commitments.steady_serving_on_demand,
     "no-auto-stop": purchase.no_auto_stop,
+    "egress-heavy-output": movement.egress_heavy_output,
     "idle-gpus-on-node": parallelism.idle_gpus_on_node,
     "price-dominated-choice": choice.price_dominated_choice,
+    "previous-generation": choice.previous_generation,
     "oversized-gpu-for-work": choice.oversized_gpu_for_work,
     "fractional-gpu-for-latency": choice.fractional_gpu_for_latency,
 }
@@ -153,12 +164,15 @@ REMARKS = frozenset(
         "availability-unknown",
         "context-bound-concurrency",
         "fractional-gpu-for-latency",
+        "egress-heavy-output",
         "kv-heads-replicated",
+        "non-power-of-two-parallelism",
         "no-auto-stop",
         "oversized-gpu-for-work",
         "pipeline-bubbles",
         "prefill-compute-bound",
         "price-unknown",
+        "replicas-beat-tp",
         "several-nodes-undeclared",
         "steady-serving-on-demand",
         "root-volume-too-slow",
@@ -167,7 +181,12 @@ REMARKS = frozenset(
 """Only ever give advice: they speak against no choice, so a search need not ask them."""
 
 COMPARISONS = frozenset(
-    {"price-dominated-choice", "oversized-gpu-for-work", "fractional-gpu-for-latency"}
+    {
+        "price-dominated-choice",
+        "previous-generation",
+        "oversized-gpu-for-work",
+        "fractional-gpu-for-latency",
+    }
 )
 """Compare a placement with all others: each is a search of its own, and says nothing of whether a
 placement works."""

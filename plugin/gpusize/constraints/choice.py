@@ -46,6 +46,30 @@ def price_dominated_choice(candidate: Candidate) -> Iterator[Reason]:
     )
 
 
+def previous_generation(candidate: Candidate) -> Iterator[Reason]:
+    """A pinned type, though a newer GPU has no less of anything and costs no more."""
+    if candidate.workload.instance_type is None or candidate.fit.verdict not in HOLDS:
+        return
+    from gpusize.resolving.cheaper import successor
+
+    other = successor(candidate)
+    if other is None:
+        return
+    ours, theirs = candidate.cost.hourly or 0.0, other.cost.hourly or 0.0
+    yield Reason(
+        "previous-generation",
+        Weight.WARN,
+        f"{other} is newer than {candidate}, with no less memory and bandwidth on each GPU, at"
+        f" {price(theirs, other.cost.price_date)} in place of {price(ours)}",
+        f"instanceType: {other.instance.id}",
+        {
+            "usdPerHour": round(ours, 4),
+            "otherUsdPerHour": round(theirs, 4),
+            "otherInstanceType": other.instance.id,
+        },
+    )
+
+
 def oversized_gpu_for_work(candidate: Candidate) -> Iterator[Reason]:
     """Work that nobody waits for, on a GPU of far more memory than it needs."""
     demand, usable = candidate.demand, candidate.placement.usable_bytes

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
+from gpusize.memory.result import Verdict
 from gpusize_catalog.units import GB
 
 if TYPE_CHECKING:
@@ -54,5 +55,41 @@ def tp_over_pcie(candidate: Candidate) -> Iterator[Reason]:
             "linkGBps": round(bandwidth / GB, 1),
             "tp": layout.tp,
             "ep": layout.ep,
+        },
+    )
+
+
+def replicas_beat_tp(candidate: Candidate) -> Iterator[Reason]:
+    """Ranks share each layer over PCIe though one GPU holds the model: copies give more tokens.
+
+    Only where the ranks were declared, and where copies meet the declared times too.
+    """
+    layout, timing, demand = candidate.placement.layout, candidate.timing, candidate.demand
+    if candidate.workload.tp is None or layout.tp == 1 or demand.trains or timing.link == "NVLink":
+        return
+    copies = layout.dp * layout.tp
+    if candidate.study.whole or demand.concurrency < copies:
+        return
+    other = candidate.at(layout._replace(tp=1, dp=copies, ep=1))
+    ours, theirs = timing.tokens_per_second, other.timing.tokens_per_second
+    if other.fit.verdict is not Verdict.FITS or not ours or not theirs or theirs <= ours:
+        return
+    late = other.timing.token_seconds
+    if demand.token_time is not None and (late is None or late > demand.token_time):
+        return
+    held = other.fit.sequences_at(demand.tokens_high)
+    if held is None or held < demand.concurrency:
+        return
+    yield Reason(
+        "replicas-beat-tp",
+        Weight.ADVICE,
+        f"one GPU of {candidate} holds the model and its share of the sequences: {copies} copies"
+        f" give about {theirs:.0f} tokens/s, tp={layout.tp} over {timing.link} about {ours:.0f}",
+        f"tp: 1, dp: {copies}",
+        {
+            "tp": layout.tp,
+            "copies": copies,
+            "tokensPerSecond": round(ours, 1),
+            "otherTokensPerSecond": round(theirs, 1),
         },
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Number, Reason, Weight
@@ -20,6 +20,8 @@ MICRO_BATCHES = 4
 """Micro batches for each stage from which a pipeline is busy: with fewer it waits for more than a
 fifth of a step. Source: Huang et al. 2019, https://arxiv.org/abs/1811.06965, section 2.3."""
 PERCENT = 100
+POWERS = (1, 2, 4, 8, 16, 32, 64)
+"""Sizes that engines are built and tested for."""
 
 
 def tp_not_dividing_heads(candidate: Candidate) -> Iterator[Reason]:
@@ -40,6 +42,36 @@ def tp_not_dividing_heads(candidate: Candidate) -> Iterator[Reason]:
         f"tp of {listed}",
         {"tp": tp, "heads": uneven or 0},
     )
+
+
+def non_power_of_two_parallelism(candidate: Candidate) -> Iterator[Reason]:
+    """A declared tensor-parallel size that engines are seldom run with."""
+    shape, tp = candidate.study.shape, candidate.placement.layout.tp
+    if candidate.workload.tp is None or _is_power_of_two(tp) or not shape.splits(tp):
+        return
+    gpus = candidate.placement.gpus
+    over = f", and leaves {gpus % tp} of the {gpus} GPUs of {candidate} over" if gpus % tp else ""
+    fitting = [size for size in POWERS if size <= max(gpus, tp) and shape.splits(size)]
+    near = [size for size in (_below(fitting, tp), _above(fitting, tp)) if size]
+    yield Reason(
+        "non-power-of-two-parallelism",
+        Weight.ADVICE,
+        f"tp={tp} is no power of two: engines are built and tested for 2, 4 and 8 ranks{over}",
+        f"tp of {' or '.join(map(str, near))}" if near else "",
+        {"tp": tp, "gpus": gpus, "gpusLeftOver": gpus % tp},
+    )
+
+
+def _is_power_of_two(size: int) -> bool:
+    return size & (size - 1) == 0
+
+
+def _below(sizes: Sequence[int], limit: int) -> int | None:
+    return max((size for size in sizes if size < limit), default=None)
+
+
+def _above(sizes: Sequence[int], limit: int) -> int | None:
+    return min((size for size in sizes if size > limit), default=None)
 
 
 def stages_exceed_layers(candidate: Candidate) -> Iterator[Reason]:

@@ -64,6 +64,35 @@ def _is_no_worse(theirs: Key, ours: Key) -> bool:
     )
 
 
+def successor(candidate: Candidate) -> Candidate | None:
+    """The cheapest type of a newer GPU that is no worse in memory, bandwidth, number or price."""
+    mine, price = candidate.placement, candidate.cost.hourly
+    if price is None or mine.gpu.compute_capability is None:
+        return None
+    newer = (other for _, other in candidate.study.others if _succeeds(other, candidate))
+    priced = [(cost, one) for one in newer if (cost := one.cost.hourly) is not None]
+    best = min(priced, key=lambda pair: (pair[0], pair[1].instance.id), default=None)
+    return best[1] if best is not None and best[0] <= price else None
+
+
+def _succeeds(other: Candidate, mine: Candidate) -> bool:
+    """Whether its GPUs are newer and it has no fewer, of no less memory and bandwidth each."""
+    new, old = other.gpu, mine.gpu
+    if new.compute_capability is None or old.compute_capability is None:
+        return False
+    bandwidth, least = new.memory_bandwidth, old.memory_bandwidth
+    room, needed = other.placement.usable_bytes, mine.placement.usable_bytes
+    return (
+        new.compute_capability > old.compute_capability
+        and other.placement.gpus >= mine.placement.gpus
+        and other.placement.nodes <= mine.placement.nodes
+        and None not in (bandwidth, least, room, needed)
+        and (bandwidth or 0.0) * other.instance.partition
+        >= (least or 0.0) * mine.instance.partition
+        and (room or 0) >= (needed or 0)
+    )
+
+
 def whole_gpu(candidate: Candidate) -> Candidate | None:
     """The best type whose GPU is not shared with other hosts."""
     found = [pair for pair in candidate.study.others if pair[1].instance.partition == 1]

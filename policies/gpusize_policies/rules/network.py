@@ -181,6 +181,44 @@ def efa_across_az(case: Case) -> Iterator[Remark | Doubt]:
     )
 
 
+@rule(
+    "GPU706",
+    "fewer-efa-than-cards",
+    Severity.ADVICE,
+    since="0.1",
+    needs=Needs.RESOURCE,
+    parameters=("maxCommunicationShare",),
+)
+def fewer_efa_than_cards(case: Case) -> Iterator[Remark | Doubt]:
+    """Nodes that exchange much in each step have EFA on some of their network cards alone.
+
+    Why: the bandwidth of a type is that of all its network cards together; one without an EFA
+        interface gives the GPUs beside it nothing.
+    Fix: give the launch template one interface with `interfaceType: efa` on each network card
+        (`efa-only` on those beside the first needs no address).
+    Limits: only where the work needs the fabric and the catalog knows how many EFA interfaces the
+        type takes. Without any, GPU701 speaks.
+    Sources: https://github.com/kubernetes-sigs/karpenter/issues/2440,
+        https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
+    """
+    candidate, selection = _of(case)
+    most, asked = candidate.instance.efa_interfaces, selection.efa_interfaces.value
+    if not candidate.instance.efa or not most or most == 1 or not _needs_fabric(candidate):
+        return
+    if not selection.efa_interfaces.known:
+        yield Doubt(selection.doubts("efa_interfaces"))
+        return
+    if not asked or asked >= most:
+        return
+    gbps = candidate.instance.network_gbps
+    left = "" if gbps is None else f", {gbps * asked / most:.0f} of {gbps:.0f} Gbps"
+    yield Remark(
+        f"{candidate} have EFA on {asked} of {most} network cards{left}",
+        (f"interfaceType: efa on each of the {most} network cards",),
+        {"efaInterfaces": asked, "efaInterfacesMost": most, "nodes": candidate.placement.nodes},
+    )
+
+
 def _of(case: Case) -> tuple[Candidate, Selection]:
     candidate, selection = case.candidate, case.selection
     assert candidate is not None

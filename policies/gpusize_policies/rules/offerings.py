@@ -35,6 +35,45 @@ def instance_not_offered_in_region(case: Case) -> Iterator[Remark]:
         yield from wrapped(case, "instance-not-offered-in-region")
 
 
+@rule("GPU802", "quota-likely-zero", Severity.ADVICE, since="0.1", needs=Needs.WORKLOAD)
+def quota_likely_zero(case: Case) -> Iterator[Remark]:
+    """The account may not run as many of these instances as the work takes at most.
+
+    Why: AWS counts the vCPUs of each group of families, on demand and spot apart, and new accounts
+        begin at or near zero for those with GPUs. A launch above the quota fails.
+    Fix: ask for the quota that the finding names, or tell the settings which one you have.
+    Limits: only for quotas that the settings give (`quotas`), by code or as a `default` for all
+        others. Capacity blocks and reservations of another account count elsewhere.
+    Sources: https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+    """
+    candidate, quotas = case.candidate, case.settings.quotas
+    if candidate is None or not quotas:
+        return
+    placement, market = candidate.placement, candidate.placement.market.value
+    code = candidate.instance.quota_spot if market == "spot" else candidate.instance.quota_on_demand
+    limit = quotas.get(code, quotas.get(EVERY_QUOTA))
+    if market == "capacity-block" or not code or limit is None or not candidate.instance.vcpus:
+        return
+    machines = placement.nodes * max(1, candidate.demand.replicas_max)
+    needed = machines * candidate.instance.vcpus
+    if needed <= limit:
+        return
+    yield Remark(
+        f"{machines} x {candidate.instance.id} take {needed} vCPUs {_bought(market)} at most, quota"
+        f" {code} is {limit:g}",
+        (f"ask for {needed} vCPUs (Service Quotas, {code})",),
+        {"quotaCode": code, "vcpusNeeded": needed, "vcpusAllowed": limit},
+    )
+
+
+EVERY_QUOTA = "default"
+"""Name under which the settings give the quota of all codes that they do not name."""
+
+
+def _bought(market: str) -> str:
+    return "on spot" if market == "spot" else market.replace("-", " ")
+
+
 @rule("GPU803", "retired-instance", Severity.ERROR, since="0.1")
 def retired_instance(case: Case) -> Iterator[Remark]:
     """AWS no longer offers the instance type.
@@ -67,12 +106,35 @@ def price_dominated_choice(case: Case) -> Iterator[Remark]:
         speaks against the placement, and where a time or a price is not known.
     Sources: the plans of `gpusize resolve FILE`, with their prices and dates
     """
+    if _is_fine_by_itself(case) and not case.reasons("idle-gpus-on-node"):
+        yield from plain(case, "price-dominated-choice")
+
+
+@rule("GPU804", "previous-generation", Severity.WARN, since="0.1")
+def previous_generation(case: Case) -> Iterator[Remark]:
+    """A newer GPU has no less memory and bandwidth, and costs no more.
+
+    Why: types are copied from program to program long after their successors are there. Newer GPUs
+        compute in formats that older ones do not, and AWS retires old types.
+    Fix: take the type that the finding names.
+    Limits: computed from the catalog for the declared region and market, never from names of
+        families; newer is a higher compute capability. Silent on what gpusize chose, where another
+        rule speaks against the placement, and where GPU805 names the same type.
+    Sources: the catalog's `gpus` and `prices` tables
+    """
+    if not _is_fine_by_itself(case) or case.reasons("idle-gpus-on-node"):
+        return
+    cheaper = {reason.fix for reason in case.reasons("price-dominated-choice")}
+    if not cheaper.intersection(reason.fix for reason in case.reasons("previous-generation")):
+        yield from plain(case, "previous-generation")
+
+
+def _is_fine_by_itself(case: Case) -> bool:
+    """Whether somebody chose the type, and nothing but another type speaks against it."""
     from gpusize.resolving.weighing import reasons_against
 
-    if case.is_own_choice or case.candidate is None or reasons_against(case.candidate):
-        return
-    if not case.reasons("idle-gpus-on-node"):
-        yield from plain(case, "price-dominated-choice")
+    chosen = case.candidate is not None and not case.is_own_choice
+    return chosen and case.candidate is not None and not reasons_against(case.candidate)
 
 
 @rule("GPU806", "price-unknown", Severity.ADVICE, since="0.1", parameters=("maxSpotAgeDays",))
@@ -123,6 +185,39 @@ def price_stale(case: Case) -> Iterator[Remark]:
     elif change is not None and change.date > newest:
         text = f"{change.instance_type} has another price since {change.date}"
         yield Remark(f"{text}, the newest price of the catalog is of {newest}", fix, numbers)
+
+
+@rule(
+    "GPU808",
+    "catalog-conflict",
+    Severity.ADVICE,
+    since="0.1",
+    needs=Needs.NOTHING,
+    once=True,
+)
+def catalog_conflict(case: Case) -> Iterator[Remark]:
+    """A catalog overlay says something else than the shipped catalog, by more than 5 %.
+
+    Why: a corrected figure is what you want, a slip of a digit is not: nominal memory in place of
+        what CUDA reports, GB in place of GiB. Whatever is sized with it is wrong by as much.
+    Fix: correct the overlay, or keep it and send the source upstream.
+    Limits: figures alone, of rows that both have; prices differ by contract and are not compared.
+        Told once in a run, the largest first.
+    Sources: the overlay's own `source` column
+    """
+    from gpusize_catalog.conflicts import conflicts
+
+    found = conflicts(case.catalog)
+    if not found:
+        return
+    worst = found[0]
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    yield Remark(
+        f"{worst.table} {worst.row}: {worst.column} is {worst.given:g} in an overlay,"
+        f" {worst.shipped:g} in the catalog{more}",
+        ("correct the overlay, or keep it with its source",),
+        {"conflicts": len(found), "overlay": worst.given, "catalog": worst.shipped},
+    )
 
 
 @rule(

@@ -153,3 +153,32 @@ def several_nodes_undeclared(case: Case) -> Iterator[Remark]:
         return
     if declared.instance_type is not None and case.resolution and case.resolution.plan:
         yield from wrapped(case, "several-nodes-undeclared")
+
+
+@rule("GPU308", "non-power-of-two-parallelism", Severity.ADVICE, since="0.1")
+def non_power_of_two_parallelism(case: Case) -> Iterator[Remark]:
+    """The declared tensor-parallel size is 3, 5, 6, 7 or another that engines are seldom run with.
+
+    Why: nodes have 1, 2, 4 or 8 GPUs, so other sizes leave some of them over; and quick all-reduce
+        kernels take certain numbers of ranks alone (vLLM 2, 4, 6 and 8, others 2, 4 and 8).
+    Fix: take one of the sizes in the finding.
+    Limits: only a size that the heads divide into; of others GPU301 speaks.
+    Sources: vllm-project/vllm, vllm/distributed/device_communicators/custom_all_reduce.py,
+        https://github.com/vllm-project/vllm/issues/4232
+    """
+    return plain(case, "non-power-of-two-parallelism")
+
+
+@rule("GPU309", "replicas-beat-tp", Severity.ADVICE, since="0.1")
+def replicas_beat_tp(case: Case) -> Iterator[Remark]:
+    """Ranks share every layer over PCIe, though one GPU holds the model and copies would do more.
+
+    Why: two all-reduce operations end each layer, and over PCIe the GPUs wait for them. A copy of
+        the model on each GPU waits for nobody.
+    Fix: take the `dp` of the finding in place of `tp`.
+    Limits: only where `tp` is declared, where copies hold `concurrency` and meet the declared time
+        per token; estimated rates are compared. Training is GPU306.
+    Sources: https://github.com/vllm-project/vllm/issues/4232,
+        https://docs.vllm.ai/en/latest/serving/data_parallel_deployment/
+    """
+    return plain(case, "replicas-beat-tp")

@@ -76,3 +76,31 @@ def checkpoints_on_instance_store(case: Case) -> Iterator[Remark]:
         https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configure-root-volume-delete-on-termination.html
     """
     return plain(case, "checkpoints-on-instance-store")
+
+
+@rule("GPU605", "cross-region-weights", Severity.WARN, since="0.1")
+def cross_region_weights(case: Case) -> Iterator[Remark]:
+    """The weights lie in another region than the work.
+
+    Why: AWS charges for every byte that leaves a region, and what lies far away loads slowly: each
+        start and each time that a service scales out pays both.
+    Fix: keep a copy of the bucket in the region of the work (S3 replicates it), or run there.
+    Limits: only where `storage.weightsRegion` is declared, and not for file systems and the hub.
+    Sources: https://aws.amazon.com/ec2/pricing/on-demand/ (data transfer), the catalog's
+        `storage_network_prices` table
+    """
+    return plain(case, "cross-region-weights")
+
+
+@rule("GPU606", "egress-heavy-output", Severity.ADVICE, since="0.1", parameters=("maxEgressShare",))
+def egress_heavy_output(case: Case) -> Iterator[Remark]:
+    """Sending results to the internet costs a large part of what the instances cost.
+
+    Why: video, pictures and audio are large, and traffic out of AWS is among its dearest items; a
+        cheaper GPU does not help against it.
+    Fix: let those who use the results run in the same region, put a content network in front, or
+        compress what is sent.
+    Limits: only where `storage.egressGbPerMonth` is declared and both prices are known.
+    Sources: the catalog's `storage_network_prices` table
+    """
+    return plain(case, "egress-heavy-output")
