@@ -22,7 +22,12 @@ Match = tuple[ModelFacts, str]
 
 def match(name: str, catalog: Catalog) -> Match | None:
     """Return the model that a name stands for, and what was assumed; None when unknown."""
-    return catalog.exact_model(name) or _shorter(name, catalog, ()) or _longer(name, catalog)
+    return (
+        catalog.exact_model(name)
+        or _shorter(name, catalog, ())
+        or _longer(name, catalog)
+        or _other_twin(name, catalog)
+    )
 
 
 def _shorter(name: str, catalog: Catalog, taken: tuple[NameSuffix, ...]) -> Match | None:
@@ -47,6 +52,16 @@ def _longer(name: str, catalog: Catalog) -> Match | None:
         exact = catalog.exact_model(name + ending.suffix) if ending.kind == TWIN else None
         if exact is not None:
             return exact[0], f"architecture of {exact[0].id}: its twin without {ending.suffix}"
+    return None
+
+
+def _other_twin(name: str, catalog: Catalog) -> Match | None:
+    """Take one twin's ending for another's: a tuned model whose base is catalogued."""
+    for ending in catalog.suffixes():
+        if ending.kind == TWIN and name.lower().endswith(ending.suffix.lower()):
+            found = _longer(name[: -len(ending.suffix)], catalog)
+            if found is not None:
+                return found
     return None
 
 

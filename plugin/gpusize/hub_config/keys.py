@@ -96,9 +96,9 @@ LAYER_KINDS = {
 
 PLAIN_MLP = frozenset(
     {
-        "bert", "bloom", "camembert", "distilbert", "falcon", "gpt2", "gpt_bigcode", "gpt_neo",
-        "gpt_neox", "gptj", "mpnet", "mpt", "nemotron", "nemotron_h", "opt", "phi", "roberta",
-        "starcoder2", "whisper", "xlm-roberta",
+        "apertus", "arcee", "bert", "bloom", "camembert", "distilbert", "falcon", "gpt2",
+        "gpt_bigcode", "gpt_neo", "gpt_neox", "gptj", "mpnet", "mpt", "nemotron", "nemotron_h",
+        "opt", "phi", "roberta", "starcoder2", "whisper", "xlm-roberta",
     }
 )  # fmt: skip
 """Families whose MLP has two matrices; the others have a gate as the third."""
