@@ -9,6 +9,7 @@ from gpusize.tokens import COMPONENT
 from gpusize_policies.decode import decode, may_point, text_of
 from gpusize_policies.machines import Seen
 from gpusize_policies.reading import BLOCK, LAUNCH_TEMPLATE, SURROUNDINGS, Props, Value
+from gpusize_policies.reading.networks import JOINING
 from gpusize_policies.session import KINDS
 
 CONCERNED = KINDS | SURROUNDINGS
@@ -67,6 +68,7 @@ def tied_seen(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[S
         one.urn: {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
         for one in by_urn.values()
     }
+    joins = _joins(by_urn, behind)
     open_urns = [one.urn for one in by_urn.values() if _may_matter(one, behind[one.urn], by_urn)]
     tied: dict[str, None] = {}
     while open_urns:
@@ -74,9 +76,22 @@ def tied_seen(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[S
         if urn in by_urn and urn not in tied:
             tied[urn] = None
             open_urns += (on for urns in behind[urn].values() for on in urns)
+            open_urns += joins.get(urn, ())
     for urn, one in by_urn.items():
         if urn in tied:
             yield seen_wire(one, one.parent, inputs.get(urn), behind[urn])
+
+
+def _joins(
+    by_urn: Mapping[str, Any], behind: Mapping[str, Mapping[str, Sequence[str]]]
+) -> dict[str, list[str]]:
+    """Index what changes others by what it rests on: rules of security groups, routes."""
+    found: dict[str, list[str]] = {}
+    for urn, one in by_urn.items():
+        if one.type in JOINING:
+            for on in {on for urns in behind[urn].values() for on in urns}:
+                found.setdefault(on, []).append(urn)
+    return found
 
 
 def _may_matter(

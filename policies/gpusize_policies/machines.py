@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize_policies.networks import behind, closed_ways, joining, reaches_s3_by_nat
 from gpusize_policies.reading import (
     ABSENT,
     BLOCK,
@@ -52,11 +53,16 @@ def templates(seen: Seen, stack: Stack) -> tuple[Seen, ...]:
     """Return the launch templates of the stack that a machine is launched from."""
     if seen.type == LAUNCH_TEMPLATE:
         return ()
-    return tuple(_behind((seen,), LAUNCH_TEMPLATE, stack))
+    return tuple(behind((seen,), LAUNCH_TEMPLATE, stack))
 
 
-def joined(seen: Seen, own: Selection, stack: Stack) -> Selection:
-    """Fill in what a resource does not say itself from the rest of the stack."""
+def joined(
+    seen: Seen, own: Selection, stack: Stack, joins: Mapping[str, list[Seen]] | None = None
+) -> Selection:
+    """Fill in what a resource does not say itself from the rest of the stack.
+
+    `joins` is `networks.joining(stack)`, worked out once for many machines.
+    """
     template = next(iter(templates(seen, stack)), None)
     given = select(template.type, template.props) if template else None
     found = _filled(own, given) if given else own
@@ -66,6 +72,7 @@ def joined(seen: Seen, own: Selection, stack: Stack) -> Selection:
     found = _with_interfaces(found, chain, stack)
     found = _with_zones(found, chain, stack)
     found = _with_reservation(found, chain, stack)
+    found = _with_network(found, chain, stack, joining(stack) if joins is None else joins)
     return _with_group(found, chain, stack)
 
 
@@ -139,12 +146,6 @@ def _replicas(selection: Selection, declared: Declared, nodes: int | None) -> ob
     )
 
 
-def _behind(chain: Iterable[Seen], kind: str, stack: Stack) -> Iterator[Seen]:
-    """Yield the resources of a type that some others rest on, each once."""
-    urns = dict.fromkeys(urn for one in chain for urns in one.sources.values() for urn in urns)
-    return (stack[urn] for urn in urns if urn in stack and stack[urn].type == kind)
-
-
 def _filled(own: Selection, given: Selection) -> Selection:
     """What a resource does not say, its template does."""
     fields = (field for field in Selection._fields if field != "role")
@@ -158,7 +159,7 @@ def _filled(own: Selection, given: Selection) -> Selection:
 
 def _with_interfaces(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
     """Count EFA among the interfaces that are resources of their own."""
-    kinds = [instances.interface(Props(one.props)) for one in _behind(chain, INTERFACE, stack)]
+    kinds = [instances.interface(Props(one.props)) for one in behind(chain, INTERFACE, stack)]
     if found.efa_interfaces.known or not kinds:
         return found
     total = found.interfaces.value if found.interfaces.says else len(kinds)
@@ -169,7 +170,7 @@ def _with_interfaces(found: Selection, chain: Sequence[Seen], stack: Stack) -> S
 
 def _with_zones(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
     """Take the zones of the subnets, and count these."""
-    subnets = [reservations.zone(Props(one.props)) for one in _behind(chain, SUBNET, stack)]
+    subnets = [reservations.zone(Props(one.props)) for one in behind(chain, SUBNET, stack)]
     if found.zones.says:
         return found
     if found.zone.says:
@@ -187,7 +188,7 @@ def _with_zones(found: Selection, chain: Sequence[Seen], stack: Stack) -> Select
 def _with_reservation(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
     """Take the kind, the zone and the placement of a reservation of the stack."""
     for kind, word in ((BLOCK, CAPACITY_BLOCK), (RESERVATION, ODCR)):
-        for one in _behind(chain, kind, stack):
+        for one in behind(chain, kind, stack):
             zone = reservations.zone(Props(one.props))
             given = select(one.type, one.props)
             placed = found.placement_group
@@ -199,8 +200,19 @@ def _with_reservation(found: Selection, chain: Sequence[Seen], stack: Stack) -> 
     return found
 
 
+def _with_network(
+    found: Selection, chain: Sequence[Seen], stack: Stack, joins: Mapping[str, list[Seen]]
+) -> Selection:
+    """Tell what the security groups and the routes of the stack allow."""
+    wired = (*chain, *behind(chain, INTERFACE, stack))
+    return found._replace(
+        closed_ways=closed_ways(wired, stack, joins),
+        s3_by_nat=reaches_s3_by_nat(wired, stack, joins),
+    )
+
+
 def _with_group(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
     """Take the strategy of the placement group."""
-    for one in _behind(chain, PLACEMENT_GROUP, stack):
+    for one in behind(chain, PLACEMENT_GROUP, stack):
         return found._replace(placement_group=reservations.strategy(Props(one.props)))
     return found

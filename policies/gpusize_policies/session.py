@@ -26,6 +26,7 @@ from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import evaluate, told_once
 from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
 from gpusize_policies.message import LONGEST_NAME
+from gpusize_policies.networks import joining
 from gpusize_policies.reading import DEFERRED, EXTRACTORS, Role, Selection, is_region, select
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class Session:
                 self._named(seen.name)[seen.urn] = self._declared(seen)
         behind = {seen.urn: templates(seen, stack) for seen in resources}
         launched = {one.urn for ones in behind.values() for one in ones}
+        joins = joining(stack)
         for seen in resources:
             selection = select(seen.type, seen.props)
             if selection is None or seen.urn in launched:
@@ -163,7 +165,7 @@ class Session:
                 for urn in (seen.urn, *(one.urn for one in behind[seen.urn]))
                 for one in self._told.get(urn, ())
             }
-            for finding in self._whole(seen, joined(seen, selection, stack)):
+            for finding in self._whole(seen, joined(seen, selection, stack, joins)):
                 if (finding.code, finding.message) not in said:
                     yield seen.urn, finding
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gpusize_policies.reading import groups, instances, reservations
+from gpusize_policies.reading.networks import NETWORKS
 from gpusize_policies.reading.selection import Role, Selection, is_region, is_zone
 from gpusize_policies.reading.values import ABSENT, DEFERRED, SENTINELS, UNKNOWN, Props, Value
 
@@ -30,7 +31,7 @@ EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
 }
 """How to read each resource type that selects instances."""
 
-SURROUNDINGS = frozenset({BLOCK, PLACEMENT_GROUP, SUBNET, INTERFACE})
+SURROUNDINGS = frozenset({BLOCK, PLACEMENT_GROUP, SUBNET, INTERFACE}) | NETWORKS
 """Types that say nothing of their own about the work, and something about what rests on them."""
 
 

@@ -60,6 +60,10 @@ class Selection(NamedTuple):
     """How many subnets the instances may lie in."""
     zones: Value = ABSENT
     """The zones of these, where the stack says them."""
+    closed_ways: Value = ABSENT
+    """Directions in which no security group lets the machine talk to its own kind; '' for none."""
+    s3_by_nat: Value = ABSENT
+    """Whether what comes from S3 goes through a NAT gateway."""
     max_price: Value = ABSENT
     """USD per hour above which spot capacity is given up."""
     allocation: Value = ABSENT
@@ -112,6 +116,8 @@ PROPERTIES = {
     "placement_group": "placementGroup",
     "subnets": "vpcZoneIdentifiers",
     "zones": "zones of the subnets",
+    "closed_ways": "rules of the security group",
+    "s3_by_nat": "routes of the subnet",
     "max_price": "maxPrice",
     "allocation": "spotAllocationStrategy",
     "on_demand_base": "onDemandBaseCapacity",

@@ -182,6 +182,43 @@ def efa_across_az(case: Case) -> Iterator[Remark | Doubt]:
 
 
 @rule(
+    "GPU705",
+    "efa-security-group",
+    Severity.WARN,
+    since="0.1",
+    needs=Needs.RESOURCE,
+    parameters=("maxCommunicationShare",),
+)
+def efa_security_group(case: Case) -> Iterator[Remark | Doubt]:
+    """No security group of nodes with EFA allows all traffic to and from itself.
+
+    Why: EFA goes by no address, so that a rule on a range of addresses does not let it through. It
+        is not refused: NCCL falls back to TCP, or waits until it gives up.
+    Fix: give the security group two rules of all protocols (`-1`), one inbound and one outbound,
+        that name the group itself.
+    Limits: only where the work needs the fabric, the nodes have EFA and the group is part of the
+        stack. What rules say that are not known yet is GPU900.
+    Sources: https://docs.aws.amazon.com/batch/latest/userguide/efa.html,
+        https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html
+    """
+    candidate, selection = _of(case)
+    if not candidate.instance.efa or not _needs_fabric(candidate):
+        return
+    if not selection.efa_interfaces.known or not selection.efa_interfaces.value:
+        return
+    if not selection.closed_ways.known:
+        yield Doubt(selection.doubts("closed_ways"))
+    elif selection.closed_ways.text:
+        ways = selection.closed_ways.text
+        yield Remark(
+            f"the security group of {candidate} has no rule that lets all {ways} traffic through"
+            " from its own members: EFA fails without a word",
+            (f"an {ways} rule of protocol -1 that names the group itself",),
+            {"nodes": candidate.placement.nodes, "closed": ways},
+        )
+
+
+@rule(
     "GPU706",
     "fewer-efa-than-cards",
     Severity.ADVICE,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpusize_policies.finding import Severity
+from gpusize_catalog.units import GB, GIB, gib, usd
+from gpusize_policies.finding import Number, Severity
 from gpusize_policies.fixes import plain
-from gpusize_policies.message import Remark
-from gpusize_policies.rule import rule
+from gpusize_policies.message import Doubt, Remark
+from gpusize_policies.rule import Needs, rule
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
@@ -104,3 +105,43 @@ def egress_heavy_output(case: Case) -> Iterator[Remark]:
     Sources: the catalog's `storage_network_prices` table
     """
     return plain(case, "egress-heavy-output")
+
+
+NAT_PRICE = "nat-gateway-processing"
+"""Price row of a GB that goes through a NAT gateway."""
+
+
+@rule("GPU607", "nat-gateway-weight-download", Severity.WARN, since="0.1", needs=Needs.RESOURCE)
+def nat_gateway_weight_download(case: Case) -> Iterator[Remark | Doubt]:
+    """Weights come from S3 through a NAT gateway.
+
+    Why: a NAT gateway charges for every GB, at each start and each time that a service scales out;
+        a gateway endpoint for S3 costs nothing and is as fast as the network of the instance.
+    Fix: make a VpcEndpoint of the service `com.amazonaws.<region>.s3`, in the route table of the
+        subnet.
+    Limits: only where weights are declared to lie in S3 (`storage.weights: s3`) and the stack holds
+        subnet, route table and routes; dollars only where the catalog has the price.
+    Sources: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-s3.html,
+        https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-pricing.html
+    """
+    candidate, selection = case.candidate, case.selection
+    if candidate is None or selection is None or candidate.workload.storage.weights.value != "s3":
+        return
+    if not selection.s3_by_nat.known:
+        yield Doubt(selection.doubts("s3_by_nat"))
+    if not selection.s3_by_nat.says or not selection.s3_by_nat.value:
+        return
+    size, copies = candidate.weight_bytes, candidate.placement.nodes * candidate.demand.replicas
+    row = case.catalog.storage_price(NAT_PRICE, candidate.workload.region, case.today.isoformat())
+    numbers: dict[str, Number] = {"weightsGib": round(size / GIB, 2), "instances": copies}
+    money = "what it charges is not in the catalog"
+    if row is not None:
+        paid = size / GB * row.usd * copies
+        numbers["usdPerStart"] = round(paid, 2)
+        money = f"{usd(paid)} (price of {row.date})"
+    yield Remark(
+        f"each start of {copies} instance{'' if copies == 1 else 's'} fetches {gib(size)} of"
+        f" weights from S3 through a NAT gateway: {money}",
+        ("a gateway VpcEndpoint for S3 in the route table of the subnet",),
+        numbers,
+    )
