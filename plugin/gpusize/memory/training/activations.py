@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory.training.parts import GATED, matrices, mixing_share, mlp_share, mlp_width
@@ -86,21 +87,15 @@ class Step(NamedTuple):
 
     def sequences_in(self, pool: int, tokens: int) -> float:
         """Samples of a micro batch that so many bytes hold."""
-        first, last, tower = self._sequence(tokens)
-        room = max(0, pool)
-        if not first or pool < 0:
+        if pool < 0:
             return 0.0
-        most = (room + self.spare) // (first * self.many)
-        least = max(last, tower) * self.many
-        return min(most, room // least) if least else most
+        first, last, tower = self._sequence(tokens)
+        most = (pool + self.spare) // (first * self.many)
+        return min(most, pool // (max(last, tower) * self.many))
 
     def longest(self, pool: int, limit: int) -> int:
         """Tokens of the longest sequence that so many bytes hold, one in a micro batch."""
-        low, high = 0, limit
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.bytes_for(middle) <= pool else (low, middle - 1)
-        return low
+        return bisect_right(range(1, limit + 1), pool, key=self.bytes_for)
 
 
 class Share(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory import formats
 from gpusize.memory.training import parts, recipe, vision
 from gpusize.memory.training.adapters import adapter_params
-from gpusize.memory.training.sharing import WHOLE, shares_of
+from gpusize.memory.training.sharing import WHOLE, shared_in
 from gpusize.workload import VisionLanguageTraining
 
 if TYPE_CHECKING:
@@ -59,14 +59,6 @@ class _Group(NamedTuple):
     made: recipe.Recipe
 
 
-class _Shares(NamedTuple):
-    """What the copies of a thing share, however many they are."""
-
-    weights: bool
-    gradients: bool
-    states: bool
-
-
 class Keeper:
     """The arithmetic of one workload on one rank."""
 
@@ -88,8 +80,7 @@ class Keeper:
         self.mode = mode
         self.held = parts.of_rank(architecture, layout, stage, headless=known.headless)
         self.made = recipe.recipe_of(workload, known.row, mode)
-        weights, gradients, states = shares_of(mode, 2)
-        self.shares = _Shares(weights > 1, gradients > 1, states > 1)
+        self.shares = shared_in(mode)
 
     def kept(self) -> Kept:
         """Weights, gradients, states, and what comes and goes."""

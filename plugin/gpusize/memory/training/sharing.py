@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-WHOLE = frozenset({"zero-3", "fsdp"})
+
+class Shared(NamedTuple):
+    """What copies share in a mode of sharding; each keeps the rest whole."""
+
+    weights: bool
+    gradients: bool
+    states: bool
+
+
+BY_MODE = {
+    "zero-1": Shared(weights=False, gradients=False, states=True),
+    "zero-2": Shared(weights=False, gradients=True, states=True),
+    "zero-3": Shared(weights=True, gradients=True, states=True),
+    "fsdp": Shared(weights=True, gradients=True, states=True),
+}
+"""The modes that share anything. Source: the stages of ZeRO, deepspeed/runtime/zero/config.py, and
+FULL_SHARD of torch.distributed.fsdp."""
+NOTHING = Shared(weights=False, gradients=False, states=False)
+WHOLE = frozenset(mode for mode, shared in BY_MODE.items() if shared.weights)
 """Modes in which copies share the weights too."""
 
 
@@ -16,10 +34,11 @@ class Shares(NamedTuple):
     states: int
 
 
+def shared_in(mode: str) -> Shared:
+    """What copies share in a mode; nothing with copies alone."""
+    return BY_MODE.get(mode, NOTHING)
+
+
 def shares_of(mode: str, copies: int) -> Shares:
     """What a mode of sharding spreads over so many copies."""
-    if mode in WHOLE:
-        return Shares(copies, copies, copies)
-    gradients = copies if mode == "zero-2" else 1
-    states = copies if mode in ("zero-1", "zero-2") else 1
-    return Shares(1, gradients, states)
+    return Shares(*[copies if is_shared else 1 for is_shared in shared_in(mode)])

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 STATES_ERROR = 0.06
 """Relative error of weights, gradients and states: tied tables, buffers, what stays of loading.
 Measured peaks of published runs lie within it and the trainer's own error in two of three cases."""
+SURE_SHARE = 1 - 2 * STATES_ERROR
+"""Part of what is kept that a run needs in any case: twice the error below the estimate."""
 GATHERED_ERROR = 0.6
 """Relative error of what ZeRO-3 gathers: how far its streams run ahead is not bounded by a count.
 Two of three of thirteen peaks of ZeRO-3 (QwenLM/Qwen, modelscope/ms-swift) lie within it."""
@@ -119,7 +121,7 @@ class Training:
 
     def floor(self, layout: Layout) -> int:
         """Bytes below which no GPU can be, whatever the error of the estimate."""
-        return int((1 - 2 * STATES_ERROR) * self.states(layout))
+        return int(SURE_SHARE * self.states(layout))
 
     def states(self, layout: Layout) -> float:
         """What some rank keeps from step to step in the leanest mode; 0 where that is not known.
@@ -144,7 +146,7 @@ class Training:
         whole = Stage(self.architecture.layers, first=True, last=True)
         totals = (self.kept(known, Layout(), whole, mode) for mode in many)
         kept = min(one.weights + one.gradients + one.states for one in totals)
-        return (1 - 2 * STATES_ERROR) * kept
+        return SURE_SHARE * kept
 
     def _states(self, known: Setup, layout: Layout, mode: str) -> float:
         """Bytes that some rank keeps from step to step: what the fullest one needs is no less.
