@@ -67,6 +67,7 @@ def group(props: Props) -> Selection:
         least=count(props.get("minSize")),
         desired=count(props.get("desiredCapacity")),
         most=count(props.get("maxSize")),
+        launches=DEFERRED,
     )
 
 

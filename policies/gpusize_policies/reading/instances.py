@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpusize_policies.reading.launches import template_user_data, user_data
 from gpusize_policies.reading.selection import (
     NAMED,
     ON_DEMAND,
@@ -82,6 +83,7 @@ def _common(props: Props, otherwise: Value) -> Selection:
         efa_interfaces=first(efa, otherwise),
         interfaces=first(interfaces, otherwise),
         placement_group=first(Value(NAMED) if group.says else group, otherwise),
+        launches=first(user_data(props), otherwise),
     )
 
 
@@ -103,6 +105,7 @@ def launch_template(props: Props) -> Selection:
         interfaces=interfaces,
         placement_group=Value(NAMED) if group.says else group,
         max_price=amount(props.get("instanceMarketOptions.spotOptions.maxPrice")),
+        launches=template_user_data(props),
         role=Role.TEMPLATE,
     )
 

@@ -80,6 +80,9 @@ class Selection(NamedTuple):
     """Instances of a reservation."""
     reserved_until: Value = ABSENT
     """Day on which a reservation ends, YYYY-MM-DD."""
+    launches: Value = ABSENT
+    """What is started there: a tuple of `gpusize_policies.launched.Launch`. Its texts hold secrets,
+    so rules never see it."""
     role: Role = Role.MACHINE
 
     @property
@@ -127,6 +130,7 @@ PROPERTIES = {
     "most": "maxSize",
     "reserved": "instanceCount",
     "reserved_until": "endDate",
+    "launches": "userData",
 }
 """What to call each field in a message: the property that says it."""
 

@@ -158,7 +158,7 @@ READ: dict[str, dict[str, Any]] = {
     },
 }
 """What each of them says beside the workload and the type."""
-DEFERS = {INSTANCE: {"efa_interfaces"}, GROUP: {"efa_interfaces", "interfaces"}}
+DEFERS = {INSTANCE: {"efa_interfaces"}, GROUP: {"efa_interfaces", "interfaces", "launches"}}
 """What only other resources of the stack know."""
 UNREAD: dict[str, set[tuple[Any, ...]]] = {
     INSTANCE: {("rootBlockDevice", "volumeType"), ("networkInterfaces",)},

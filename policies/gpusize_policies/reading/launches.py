@@ -1,0 +1,207 @@
+"""From properties to the processes that a resource starts: user data and containers.
+
+Each function gives a `Value` of a tuple of `Launch`, absent where nothing known is started. Only
+what may start a known engine is parsed; of an environment only the names that an engine reads are
+kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from gpusize_policies.launched.launch import CONTAINER, Launch, may_launch
+from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value, first
+
+MAX_JSON = 2**20
+"""Characters of a JSON text: a task or job definition has at most 64 KiB (Amazon ECS quotas)."""
+DEEPEST = 8
+"""Mappings and lists around a container in such a text."""
+MOST_CONTAINERS = 64
+"""Containers of one resource that are read."""
+
+_REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
+_WORDS = ("entryPoint", "entrypoint", "command", "args")
+"""Where a container says its words: Amazon ECS and AWS Batch, Kubernetes."""
+_ENVIRONMENTS = ("environment", "env")
+
+
+def user_data(props: Props, plain: str = "userData", encoded: str = "userDataBase64") -> Value:
+    """Read what user data starts; '' for a key that the type does not have."""
+    texts = [props.own(key) for key in (plain, encoded) if key]
+    found = first(*texts)
+    if not found.says:
+        return found if found == ABSENT else UNKNOWN
+    return _some(_launches(found.text)) if found.text else ABSENT
+
+
+def template_user_data(props: Props) -> Value:
+    """Read what the user data of a launch template starts: it is always base64."""
+    return user_data(props, plain="", encoded="userData")
+
+
+def container(value: Any) -> Value:
+    """Read what a container starts: a mapping of image, command, args and environment.
+
+    Takes the shapes of Kubernetes (`command`, `args`, `env`), of Amazon ECS and AWS Batch
+    (`entryPoint`, `command`, `environment`) and of SageMaker (`image`, `environment` as a mapping).
+    """
+    props = Props(value)
+    env, is_whole = _environment(props)
+    image = props.get("image")
+    words: list[str] = []
+    for key in _WORDS:
+        said, known = _said(props, key)
+        words += said
+        is_whole = is_whole and known
+    if not is_whole or not image.known:
+        # What is not known may be an option of what is: half a command is no declaration.
+        return UNKNOWN if _is_known(words, env, image.text) else ABSENT
+    return _some(_contained(words, env, image.text))
+
+
+def containers(values: Iterable[Any]) -> Value:
+    """Read what several containers start, together."""
+    found: list[Launch] = []
+    for value in list(values)[:MOST_CONTAINERS]:
+        one = container(value)
+        if not one.known:
+            return UNKNOWN
+        found += one.value or ()
+    return _some(found)
+
+
+def json_containers(text: Value) -> Value:
+    """Read what the containers of a JSON text start, wherever they lie in it.
+
+    For `containerProperties`, `nodeProperties`, `ecsProperties` and `eksProperties` of AWS Batch
+    and `containerDefinitions` of Amazon ECS.
+    """
+    if not text.says or not text.text:
+        return text if not text.known else ABSENT
+    if len(text.text) > MAX_JSON or not may_start(text.text):
+        return ABSENT
+    import json
+
+    try:
+        data = json.loads(text.text)
+    except (ValueError, RecursionError):
+        return ABSENT
+    return containers(_with_images(data, 0))
+
+
+def may_start(text: str) -> bool:
+    """Tell whether a text may start something known, by a command or an environment."""
+    return may_launch(text) or any(name in text for name in _telling())
+
+
+@lru_cache(maxsize=256)
+def _launches(text: str) -> tuple[Launch, ...]:
+    """Read each text once: many machines of a stack start the same."""
+    from gpusize_policies.launched.texts import launches_in
+
+    return tuple(_kept(launches_in(text)))
+
+
+def _contained(words: list[str], env: Mapping[str, str], image: str) -> Iterator[Launch]:
+    from gpusize_policies.launched.script import read_script
+    from gpusize_policies.launched.words import UNREAD
+    from gpusize_policies.launched.wrappers import launches_of
+
+    def referred(match: re.Match[str]) -> str:
+        return env.get(match.group(1), UNREAD)
+
+    words = [_REFERENCE.sub(referred, word) for word in words]
+    if not _is_known(words, env, image):
+        return
+
+    def script(text: str, inner: Mapping[str, str], image: str, depth: int) -> Iterator[Launch]:
+        return read_script(text, inner, image, depth, CONTAINER)
+
+    yield from _kept(launches_of(words, env, image, script, origin=CONTAINER))
+
+
+def _is_known(words: Iterable[str], env: Mapping[str, str], image: str) -> bool:
+    return any(name in _telling() for name in env) or any(map(may_launch, (image, *words)))
+
+
+def _kept(launches: Iterable[Launch]) -> Iterator[Launch]:
+    """Keep what is known, and of its environment what an engine reads."""
+    from gpusize_policies.launched.inferring import is_known
+
+    for launch in launches:
+        kept = {name: value for name, value in launch.env.items() if name in _read_names()}
+        one = launch._replace(env=kept)
+        if is_known(one):
+            yield one
+
+
+@lru_cache(maxsize=1)
+def _read_names() -> frozenset[str]:
+    """Names of an environment that some engine reads."""
+    from gpusize_policies.launched.engines import environment_names
+
+    return environment_names()
+
+
+@lru_cache(maxsize=1)
+def _telling() -> frozenset[str]:
+    """Names of an environment that tell by themselves what is started."""
+    from gpusize_policies.launched.engines import telling_names
+
+    return telling_names()
+
+
+def _said(props: Props, key: str) -> tuple[list[str], bool]:
+    """Read words: a list of them, or one text that is a line of shell."""
+    found = props.own(key)
+    if not found.known:
+        return [], False
+    if isinstance(found.value, str):
+        from gpusize_policies.launched.words import commands
+
+        return [word for words in commands(found.value, {})[:1] for word in words], True
+    items, is_whole = props.items(key)
+    return [item.text for item in items if item.text], is_whole
+
+
+def _environment(props: Props) -> tuple[dict[str, str], bool]:
+    """Read the environment, and whether all of it is known."""
+    env: dict[str, str] = {}
+    is_whole = True
+    for key in _ENVIRONMENTS:
+        found = props.own(key)
+        if isinstance(found.value, Mapping):
+            reader = Props(found.value)
+            pairs = [(Value(name), reader.own(name)) for name in found.value]
+        else:
+            items, complete = props.items(key)
+            readers = [Props(item.value) for item in items if item.known]
+            pairs = [(reader.own("name"), reader.own("value")) for reader in readers]
+            is_whole = is_whole and complete
+        for name, value in pairs:
+            if name.text and value.text:
+                env[name.text] = value.text
+            # What is not known yet of a name that no engine reads, a token say, changes nothing.
+            is_whole = is_whole and (value.known or name.text not in _read_names())
+    return env, is_whole
+
+
+def _with_images(data: Any, depth: int) -> Iterator[Any]:
+    """Yield the mappings of a JSON text that name an image."""
+    if depth > DEEPEST:
+        return
+    if isinstance(data, dict):
+        if "image" in data:
+            yield data
+            return
+        data = list(data.values())
+    for one in data if isinstance(data, list) else ():
+        yield from _with_images(one, depth + 1)
+
+
+def _some(launches: Iterable[Launch]) -> Value:
+    found = tuple(dict.fromkeys(launches))
+    return Value(found) if found else ABSENT
