@@ -76,6 +76,7 @@ NEEDS = {
     Needs.WORKLOAD: "a declaration",
     Needs.CANDIDATE: "a declaration on a placement, decided or pinned or deployed",
     Needs.DECISION: "a decision that was taken before",
+    Needs.WAIVER: "a waiver, or a tag that refers to one",
     Needs.RESOURCE: "a machine of a stack, with its launch template and what it lies in",
 }
 WAIVABLE = {
@@ -94,6 +95,7 @@ TOPICS = {
     "storage": "Storage and data movement",
     "offerings": "Catalog, availability and price",
     "governance": "Governance",
+    "waivers": "Waivers",
 }
 
 

@@ -15,3 +15,8 @@ def day_of(text: str) -> datetime.date | None:
     except ValueError:
         return None
     return day if day.isoformat() == text else None
+
+
+def days(count: int) -> str:
+    """Write a number of days."""
+    return f"{count} day" if count == 1 else f"{count} days"

@@ -48,6 +48,9 @@ class ResolveSettings(NamedTuple):
     """More than this share of what the instances cost, sent to the internet, is worth a word."""
     max_price_age_days: int = 90
     """A catalog whose newest price is older than this is told to be stale."""
+    max_waiver_days: int = 90
+    """A waiver that holds for more days than this from today is invalid: a quarter, then somebody
+    looks again."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
     min_host_gib: float = 12.0

@@ -198,7 +198,9 @@ PARAMETERS = Field("parameters", _read_parameters, _parameters_schema)
 TODAY = Field(
     "today",
     _read_date,
-    text_schema("Date that prices are judged at, in place of the clock's.", format="date"),
+    text_schema(
+        "Date that prices and waivers are judged at, in place of the clock's.", format="date"
+    ),
 )
 CATALOG = Field("catalog", _read_paths, _catalog_schema)
 LOCK = Field("lock", read_path, text_schema("File of the decisions that stay, `gpusize.lock`."))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpusize_catalog.store import Catalog
     from gpusize_policies.reading import Selection
     from gpusize_policies.settings import Settings
+    from gpusize_policies.waivers import Facts
 
 
 class Decided(NamedTuple):
@@ -56,12 +57,14 @@ class Case:
         missing: Problem | None = None,
         selection: Selection | None = None,
         base_dir: Path | None = None,
+        waivers: Facts | None = None,
     ) -> None:
         """Keep what is judged.
 
         `selection` is what a machine of a stack asks for, with all that the stack says of it;
         `missing` says why there is no workload and what would help, `unknown` names properties
-        without a value yet, `base_dir` is what paths in the declaration are relative to.
+        without a value yet, `base_dir` is what paths in the declaration are relative to. `waivers`
+        is what there is to say of waivers: they are a case of their own.
         """
         self.name = name
         self.workload = workload
@@ -75,6 +78,7 @@ class Case:
         self.missing = missing
         self.selection = selection
         self.base_dir = base_dir
+        self.waivers = waivers
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}
         self._without: dict[tuple[str, ...], Resolution | None] = {}

@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "resolve": "decide instance type, layout and market of declared workloads",
     "explain": "explain a rule, or the whole reasoning behind a decision",
     "rules": "list the rules",
+    "waivers": "list accepted findings with the days that are left",
     "lock": "keep decisions in gpusize.lock, so that a newer catalog does not change them",
     "catalog": "show and search GPUs, instance types, models and prices",
     "schema": "print the JSON Schema of a declaration, of the settings or of a report",

@@ -17,12 +17,14 @@ CANNOT_EVALUATE = "GPU900"
 ONCE = frozenset(item.code for item in RULES if item.once)
 
 
-def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
-    """Return the findings of all rules that are not off, in the order of their codes."""
+def evaluate(
+    case: Case, settings: Settings, rules: tuple[Rule, ...] | None = None
+) -> tuple[Finding, ...]:
+    """Return what all rules that are not off find, or some of them, in the order of codes."""
     findings: list[Finding] = []
     broken: list[tuple[Rule, Exception]] = []
     doubts: dict[str, None] = {}
-    for item in RULES:
+    for item in RULES if rules is None else rules:
         level = settings.level_of(item)
         if level is None:
             continue
@@ -41,13 +43,22 @@ def evaluate(case: Case, settings: Settings) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def asked(case: Case, settings: Settings) -> frozenset[str]:
+    """Return the codes of the rules that could speak on a case."""
+    rules = (item for item in RULES if settings.level_of(item) is not None)
+    return frozenset(item.code for item in rules if is_askable(case, item.needs))
+
+
 def told_once(findings: Iterable[Finding], where: str, told: dict[str, str]) -> tuple[Finding, ...]:
     """Leave out what was told elsewhere in this run and holds everywhere.
 
-    `where` is the place of the findings, `told` remembers where each such rule spoke first.
+    `where` is the place of the findings, `told` remembers where each such rule spoke first. What
+    was waived does not count: elsewhere it may not be.
     """
     return tuple(
-        one for one in findings if one.code not in ONCE or told.setdefault(one.code, where) == where
+        one
+        for one in findings
+        if one.code not in ONCE or one.waived_by or told.setdefault(one.code, where) == where
     )
 
 
@@ -55,6 +66,8 @@ def is_askable(case: Case, needs: Needs) -> bool:
     """Tell whether a case has what a rule must have before it is asked."""
     if needs is Needs.NOTHING:
         return True
+    if needs is Needs.WAIVER:
+        return case.waivers is not None
     if case.judged is None:
         return False
     if needs is Needs.CANDIDATE:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gpusize_catalog.problems import printable
-from gpusize_policies.finding import NO_NUMBERS, Number, docs_page
+from gpusize_policies.finding import NO_NUMBERS, Finding, Number, docs_page
 
 LONGEST = 400
 """Characters of one message: what a preview shows without folding."""
@@ -83,3 +83,13 @@ def _sentence(text: str) -> str:
     text = "".join(char if char.isprintable() else " " for char in text)
     text = " ".join(text.split())
     return text if not text or text[-1] in ".!?" + ELLIPSIS else text + "."
+
+
+def judgement_of(finding: Finding) -> str:
+    """Return what a message says without its head, its fix and its page."""
+    text = finding.message.removeprefix(f"{finding.code} {finding.name}: ")
+    if finding.subject.workload:
+        shown = printable(finding.subject.workload, LONGEST_NAME)
+        text = text.removeprefix(f"workload '{shown}': ")
+    text = text.removesuffix(f" Docs: {finding.docs}")
+    return text.removesuffix(f" Fix: {_sentence(finding.fix)}") if finding.fix else text

@@ -101,6 +101,7 @@ class Judge:
         if seen.type == STACK_TYPE:
             problems = [*self.setup.problems, *self.session.problems]
             yield from ((SETTINGS_POLICY, str(problem)) for problem in problems)
+            yield from self._guarded(self.session.about_settings)
         elif seen.type in KINDS:
             yield from self._guarded(lambda: self.session.judge(seen))
 
@@ -115,12 +116,12 @@ class Judge:
 
         yield from (("", *failure) for failure in self._guarded(finish))
         for urn, findings in by_urn.items():
-            yield from ((urn, finding.name, finding.message) for finding in findings)
+            yield from ((urn, *told) for told in _told(findings))
 
     @staticmethod
     def _guarded(judge: Callable[[], Sequence[Finding]]) -> Iterator[tuple[str, str]]:
         try:
-            yield from ((finding.name, finding.message) for finding in judge())
+            yield from _told(judge())
         except GpuSizeError as error:
             yield SETTINGS_POLICY, str(error.problems[0])
         except Exception as error:
@@ -132,6 +133,11 @@ class Judge:
                 f"gpusize could not judge this ({type(error).__name__} at {where}); "
                 "report it with the declaration",
             )
+
+
+def _told(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """Policy names with messages; a waived finding is told by the rule on such findings alone."""
+    return ((one.name, one.message) for one in findings if not one.waived_by)
 
 
 class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackValidationPolicy):

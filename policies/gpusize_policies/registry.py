@@ -16,6 +16,7 @@ from gpusize_policies.rules import (
     precision,
     speed,
     storage,
+    waivers,
 )
 
 __all__ = ["RULES", "Needs", "Rule", "Waivable", "find", "rule", "suggest"]
@@ -31,6 +32,7 @@ MODULES: tuple[ModuleType, ...] = (
     offerings,
     governance,
     storage,
+    waivers,
 )
 
 RULES: tuple[Rule, ...] = tuple(

@@ -34,15 +34,23 @@ class Report(NamedTuple):
     catalog_digest: str
     today: str
     fail_on: Severity
+    whole: tuple[Finding, ...] = ()
+    """What concerns the run and no single workload: its settings."""
 
     @property
     def findings(self) -> Iterator[Finding]:
-        """All findings, in the order of the workloads and of the codes."""
-        return (finding for judged in self.judged for finding in judged.findings)
+        """All findings, in the order of the workloads and of the codes; of the run at the end."""
+        yield from (finding for judged in self.judged for finding in judged.findings)
+        yield from self.whole
 
     def count(self, severity: Severity) -> int:
         """How many findings have that severity."""
         return sum(finding.severity is severity for finding in self.findings)
+
+    @property
+    def waived(self) -> int:
+        """How many of the findings are waived."""
+        return sum(bool(finding.waived_by) for finding in self.findings)
 
     @property
     def fails(self) -> bool:
@@ -60,7 +68,11 @@ class Style(NamedTuple):
 
 
 def summarize(
-    judged: tuple[Judged, ...], problems: tuple[Problem, ...], context: Context, fail_on: str
+    judged: tuple[Judged, ...],
+    problems: tuple[Problem, ...],
+    context: Context,
+    fail_on: str,
+    whole: tuple[Finding, ...] = (),
 ) -> Report:
     """Put together what a run found and what it worked with."""
     from gpusize import __version__
@@ -73,4 +85,5 @@ def summarize(
         catalog_digest=context.catalog.digest,
         today=context.today.isoformat(),
         fail_on=Severity(fail_on),
+        whole=whole,
     )

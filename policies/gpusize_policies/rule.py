@@ -23,6 +23,7 @@ class Needs(str, Enum):
     CANDIDATE = "candidate"
     DECISION = "decision"
     RESOURCE = "resource"
+    WAIVER = "waiver"
 
 
 class Waivable(str, Enum):

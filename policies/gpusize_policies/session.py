@@ -23,11 +23,23 @@ from gpusize_policies.case import Case, Decided
 from gpusize_policies.declared import Declared, plain, read_component
 from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
-from gpusize_policies.judge import evaluate, told_once
+from gpusize_policies.judge import asked, evaluate, told_once
 from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
 from gpusize_policies.message import LONGEST_NAME
 from gpusize_policies.networks import joining
-from gpusize_policies.reading import DEFERRED, EXTRACTORS, Role, Selection, is_region, select
+from gpusize_policies.reading import (
+    ABSENT,
+    DEFERRED,
+    EXTRACTORS,
+    Role,
+    Selection,
+    Value,
+    is_region,
+    select,
+)
+from gpusize_policies.reading.values import first
+from gpusize_policies.reading.waiver_tag import waiver_tag
+from gpusize_policies.waiving import Waiving
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
@@ -66,6 +78,13 @@ class Run(NamedTuple):
     """Region of the stack's configuration, for resources that name none."""
 
 
+class Answer(NamedTuple):
+    """What the rules said on a case, and which of them were asked."""
+
+    findings: tuple[Finding, ...]
+    codes: frozenset[str]
+
+
 class Session:
     """Remembers the declarations of one run and judges its resources."""
 
@@ -77,7 +96,9 @@ class Session:
         self._told: dict[str, tuple[Finding, ...]] = {}
         """What was said on a resource before the whole stack was known, by URN."""
         self._read: dict[str, Declared] = {}
-        self._answers: dict[object, tuple[Finding, ...]] = {}
+        self._answers: dict[object, Answer] = {}
+        self._templates: dict[str, tuple[Seen, ...]] = {}
+        """What machines are launched from, by URN; known at the end of the run."""
         self._once: dict[str, str] = {}
         """Resource that a rule spoke on whose finding holds for the whole run, by code."""
 
@@ -87,6 +108,15 @@ class Session:
         from gpusize_catalog.store import load
 
         return Context(load(self.run.overlays), self.run.settings, self.run.today)
+
+    @cached_property
+    def waiving(self) -> Waiving:
+        """The waivers of this run, and what becomes of them."""
+        return Waiving(self.context)
+
+    def about_settings(self) -> tuple[Finding, ...]:
+        """Say what is wrong with the waivers of the settings."""
+        return self.waiving.of_settings() if self.run.settings.waivers else ()
 
     @cached_property
     def file(self) -> Path | None:
@@ -153,7 +183,7 @@ class Session:
         for seen in resources:
             if seen.type == COMPONENT and seen.urn not in self._named(seen.name):
                 self._named(seen.name)[seen.urn] = self._declared(seen)
-        behind = {seen.urn: templates(seen, stack) for seen in resources}
+        behind = self._templates = {seen.urn: templates(seen, stack) for seen in resources}
         launched = {one.urn for ones in behind.values() for one in ones}
         joins = joining(stack)
         for seen in resources:
@@ -161,13 +191,15 @@ class Session:
             if selection is None or seen.urn in launched:
                 continue
             said = {
-                (one.code, one.message)
+                (one.code, one.message, one.waived_by)
                 for urn in (seen.urn, *(one.urn for one in behind[seen.urn]))
                 for one in self._told.get(urn, ())
             }
             for finding in self._whole(seen, joined(seen, selection, stack, joins)):
-                if (finding.code, finding.message) not in said:
+                if (finding.code, finding.message, finding.waived_by) not in said:
                     yield seen.urn, finding
+        for finding in self.waiving.unused() if self._answers else ():
+            yield finding.subject.resource, finding
 
     def _component(self, seen: Seen) -> tuple[Finding, ...]:
         declared = self._declared(seen)
@@ -232,10 +264,8 @@ class Session:
             return self._ask(seen, name, Declared(None, None), (), unknown)
         texts = (selection.region.text, seen.provider_region.text, self.run.region)
         pins = pinned(selection, declared, filter(is_region, texts))
-        found = self._ask(seen, name, declared, tuple(pins.items()), selection=whole)
-        if selection.role is not Role.RESERVATION:
-            return found
-        return tuple(one for one in found if one.name in OF_RESERVATIONS)
+        only = OF_RESERVATIONS if selection.role is Role.RESERVATION else None
+        return self._ask(seen, name, declared, tuple(pins.items()), selection=whole, only=only)
 
     def _missing(self, name: str) -> Problem:
         """Say where a declaration was looked for, and which name may be meant."""
@@ -272,6 +302,12 @@ class Session:
             return ()
         return self._ask(seen, "", Declared(None, None), (), (selection.unknown[0],))
 
+    def _waiver_tag(self, seen: Seen) -> Value:
+        """Read the tag of a machine, else that of its launch template."""
+        if seen.type == COMPONENT:
+            return ABSENT
+        return first(*(waiver_tag(one.props) for one in (seen, *self._templates.get(seen.urn, ()))))
+
     def _ask(
         self,
         seen: Seen,
@@ -280,8 +316,9 @@ class Session:
         pins: tuple[tuple[str, object], ...],
         unknown: tuple[str, ...] = (),
         selection: Selection | None = None,
+        only: frozenset[str] | None = None,
     ) -> tuple[Finding, ...]:
-        """Evaluate a case, or take the answer that an equal one got."""
+        """Evaluate a case, or take the answer that an equal one got; `only` names what counts."""
         subject = Subject(workload=name, resource=seen.urn)
         question = (name, declared.key, pins, declared.missing, unknown, selection)
         if question not in self._answers:
@@ -302,9 +339,16 @@ class Session:
                 selection=selection,
                 base_dir=self._folder_of(declared),
             )
-            self._answers[question] = evaluate(case, self.run.settings)
-        answer = told_once(self._answers[question], seen.urn, self._once)
-        return tuple(one._replace(subject=subject) for one in answer)
+            settings = self.run.settings
+            self._answers[question] = Answer(evaluate(case, settings), asked(case, settings))
+        said, codes = self._answers[question]
+        found = tuple(
+            one._replace(subject=subject) for one in said if only is None or one.name in only
+        )
+        codes = codes if only is None else frozenset()
+        tag = self._waiver_tag(seen)
+        found = self.waiving.over(subject, declared.workload, found, codes, tag)
+        return told_once(found, seen.urn, self._once)
 
 
 def _twins(name: str) -> Problem:

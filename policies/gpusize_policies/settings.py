@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpusize.settings import ResolveSettings
     from gpusize.settings_file import Deciding
     from gpusize_policies.rule import Rule
+    from gpusize_policies.waivers import Waiver
 
 OFF = "off"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -48,6 +49,8 @@ class Settings(NamedTuple):
     """What the team pays in place of list prices."""
     quotas: Mapping[str, float] = NOTHING
     """vCPUs that the account may run, by quota code; `default` stands for all others."""
+    waivers: tuple[Waiver, ...] = ()
+    """Findings that the team accepts."""
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Severity that a rule reports with; None when it is off."""

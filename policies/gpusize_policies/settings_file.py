@@ -56,6 +56,10 @@ def load(path: str) -> Settings:
     settings, problems = taken(raw, base, document)
     if problems:
         raise GpuSizeError(problems)
+    if settings.waivers:
+        from gpusize_policies.settings_waivers import placed
+
+        return settings._replace(waivers=placed(settings.waivers, document))
     return settings
 
 
@@ -224,6 +228,19 @@ def _quotas_schema() -> dict[str, Any]:
 QUOTA_CODE = "L-[0-9A-F]{8}|default"
 _QUOTA = re.compile(QUOTA_CODE)
 
+
+def _read_waivers(value: Any, told: Told) -> Any:
+    from gpusize_policies.settings_waivers import read_waivers
+
+    return read_waivers(value, told)
+
+
+def _waivers_schema() -> dict[str, Any]:
+    from gpusize_policies.settings_waivers import waivers_schema
+
+    return waivers_schema()
+
+
 FIELDS: tuple[Field, ...] = (
     Field(
         "preset",
@@ -254,5 +271,6 @@ FIELDS: tuple[Field, ...] = (
     ),
     LOCK,
     Field("quotas", _read_quotas, _quotas_schema),
+    Field("waivers", _read_waivers, _waivers_schema),
 )
 _BY_NAME = {field.name: field for field in FIELDS}

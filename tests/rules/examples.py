@@ -15,9 +15,10 @@ from gpusize_catalog.problems import Problem
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import NO_NUMBERS, Finding, Number
-from gpusize_policies.judge import evaluate
+from gpusize_policies.inputs import Context
 from gpusize_policies.settings import DEFAULTS, Settings
 from gpusize_policies.settings_file import parse
+from gpusize_policies.waiving import Waiving
 from tests.rules.stacks import findings_of
 
 FOLDER = Path(__file__).with_name("cases")
@@ -63,9 +64,11 @@ def examples(code: str | None = None) -> list[Example]:
 def findings(example: Example, catalog: Catalog) -> tuple[Finding, ...]:
     """Everything that the rules say on an example."""
     catalog, settings = catalog_of(example, catalog), settings_of(example)
-    if example.resources is None:
-        return evaluate(case_of(example, catalog), settings)
     today = datetime.date.fromisoformat(example.today)
+    if example.resources is None:
+        waiving = Waiving(Context(catalog, settings, today))
+        found = waiving.judge(case_of(example, catalog))
+        return (*found, *waiving.of_settings(), *waiving.unused())
     workloads = {NAME: example.workload}
     return tuple(findings_of(workloads, example.resources, catalog, today, settings))
 

@@ -13,7 +13,7 @@ from gpusize_policies.inputs import Context
 from gpusize_policies.machines import Seen
 from gpusize_policies.reading import BLOCK
 from gpusize_policies.session import Run, Session
-from gpusize_policies.settings import DEFAULTS
+from gpusize_policies.settings import DEFAULTS, Settings
 
 if TYPE_CHECKING:
     import datetime
@@ -42,7 +42,8 @@ def findings_of(
         session.context = Context(catalog, settings, today)
         stack = list(seen(resources))
         early = [finding for one in stack for finding in session.judge(one)]
-        return [*early, *(finding for _, finding in session.finish(stack))]
+        wrong = session.about_settings()
+        return [*early, *wrong, *(finding for _, finding in session.finish(stack))]
 
 
 def seen(resources: Mapping[str, Any]) -> Iterator[Seen]:

@@ -49,7 +49,10 @@ def test_a_case_is_judged_as_it_says(which: int) -> None:
 @EACH
 def test_messages_have_the_shape_of_the_template(which: int) -> None:
     for finding in judged(which):
-        assert finding.message.startswith(f"{finding.code} {finding.name}: workload '{NAME}': ")
+        named = finding.subject.workload
+        assert named in ("", NAME)
+        whom = f"workload '{named}': " if named else ""
+        assert finding.message.startswith(f"{finding.code} {finding.name}: {whom}")
         assert finding.message.endswith(f" Docs: {finding.docs}")
         assert len(finding.message) <= LONGEST
         assert "\n" not in finding.message

@@ -17,6 +17,7 @@ from gpusize_policies.output import FORMATS
 
 if TYPE_CHECKING:
     from gpusize_catalog.problems import Problem
+    from gpusize_policies.finding import Finding
     from gpusize_policies.inputs import Context
     from gpusize_policies.report import Judged
 
@@ -53,14 +54,14 @@ def run(options: Namespace) -> int:
     from gpusize_policies.commands.session import open_session
 
     context = open_session(options)
-    judged, problems = judge_files(options.files, context)
+    judged, problems, whole = judge_files(options.files, context)
     tell(problems)
     if not judged and problems:
         return EXIT_INPUT
     from gpusize_policies.output import write
     from gpusize_policies.report import Style, summarize
 
-    report = summarize(judged, problems, context, options.fail_on)
+    report = summarize(judged, problems, context, options.fail_on, whole)
     style = Style(color=options.output is None and wants_color())
     emit(write(options.format, report, style), options.output, is_colored=style.color)
     if problems:
@@ -70,16 +71,18 @@ def run(options: Namespace) -> int:
 
 def judge_files(
     files: list[str], context: Context
-) -> tuple[tuple[Judged, ...], tuple[Problem, ...]]:
-    """Judge what can be read, and collect the problems of what cannot."""
+) -> tuple[tuple[Judged, ...], tuple[Problem, ...], tuple[Finding, ...]]:
+    """Judge what can be read, collect the problems of what cannot, and what concerns the run."""
     from gpusize_policies.inputs import read_cases
-    from gpusize_policies.judge import evaluate, told_once
+    from gpusize_policies.judge import told_once
     from gpusize_policies.report import Judged
+    from gpusize_policies.waiving import Waiving
 
     found, problems = read_cases(files, context)
     judged: list[Judged] = []
     told: dict[str, str] = {}
+    waiving = Waiving(context)
     for number, case in enumerate(found):
-        findings = told_once(evaluate(case, context.settings), str(number), told)
+        findings = told_once(waiving.judge(case), str(number), told)
         judged.append(Judged(case.subject, case.resolution, findings))
-    return tuple(judged), tuple(problems)
+    return tuple(judged), tuple(problems), (*waiving.of_settings(), *waiving.unused())

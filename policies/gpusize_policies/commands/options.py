@@ -75,7 +75,7 @@ def add_settings(parser: Parser) -> None:
         "--today",
         metavar="DATE",
         type=given,
-        help="judge prices as of YYYY-MM-DD (default: the clock)",
+        help="judge prices and waivers as of YYYY-MM-DD (default: the clock)",
     )
 
 

@@ -57,6 +57,8 @@ def _data(rule: Any) -> dict[str, Any]:
         "summary": rule.summary,
         "since": rule.since,
         "waivable": rule.waivable.value,
+        "needs": rule.needs.value,
+        "parameters": list(rule.parameters),
         "docs": rule.docs,
     }
 

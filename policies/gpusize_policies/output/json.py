@@ -32,9 +32,13 @@ def to_data(report: Report) -> dict[str, Any]:
         "summary": {
             "workloads": len(report.judged),
             **{severity.value: report.count(severity) for severity in Severity},
+            "waived": report.waived,
             "fails": report.fails,
         },
         "workloads": [_judged(judged) for judged in report.judged],
+        "whole": [
+            {**_finding(finding), "subject": _subject(finding.subject)} for finding in report.whole
+        ],
         "problems": [problem_data(problem) for problem in report.problems],
     }
 

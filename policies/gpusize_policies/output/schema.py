@@ -28,7 +28,8 @@ def schema() -> dict[str, Any]:
                 "summary": _summary(),
                 "workloads": {"type": "array", "items": _workload()},
                 "problems": {"type": "array", "items": _problem()},
-            }
+            },
+            {"whole": _whole()},
         ),
     }
 
@@ -36,7 +37,16 @@ def schema() -> dict[str, Any]:
 def _summary() -> dict[str, Any]:
     counts = {severity.value: COUNT for severity in Severity}
     fails = {"type": "boolean", "description": "Whether a finding reaches `failOn`."}
-    return _object({"workloads": COUNT, **counts, "fails": fails})
+    waived = {**COUNT, "description": "How many of the findings are waived; none of them fails."}
+    return _object({"workloads": COUNT, **counts, "fails": fails}, {"waived": waived})
+
+
+def _whole() -> dict[str, Any]:
+    return {
+        "type": "array",
+        "description": "What concerns the run and no single workload, such as its settings.",
+        "items": _finding({"subject": _object({}, {"resource": TEXT, **_place()})}),
+    }
 
 
 def _workload() -> dict[str, Any]:
@@ -54,7 +64,7 @@ def _workload() -> dict[str, Any]:
     )
 
 
-def _finding() -> dict[str, Any]:
+def _finding(more: dict[str, Any] | None = None) -> dict[str, Any]:
     numbers = {
         "type": "object",
         "description": "The numbers of the message; each key ends in its unit.",
@@ -69,6 +79,7 @@ def _finding() -> dict[str, Any]:
             "fix": TEXT,
             "numbers": numbers,
             "docs": TEXT,
+            **(more or {}),
         },
         {"waivedBy": {**TEXT, "description": "Id of the waiver that accepts the finding."}},
     )

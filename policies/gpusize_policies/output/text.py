@@ -30,7 +30,8 @@ WIDTH = max(len(severity.value) for severity in Severity)
 def write(report: Report, style: Style) -> str:
     """Return the whole report as lines."""
     blocks = ["\n".join(_judged(judged, style)) for judged in report.judged]
-    return "\n\n".join([*blocks, _summary(report)]) + "\n"
+    whole = ["\n".join(_whole(report.whole, style))] if report.whole else []
+    return "\n\n".join([*blocks, *whole, _summary(report)]) + "\n"
 
 
 def _judged(judged: Judged, style: Style) -> Iterator[str]:
@@ -40,6 +41,17 @@ def _judged(judged: Judged, style: Style) -> Iterator[str]:
     for finding in judged.findings:
         yield _finding(finding, style)
     yield f"  {'plan'.ljust(WIDTH)} {_decision(judged)}"
+
+
+def _whole(findings: tuple[Finding, ...], style: Style) -> Iterator[str]:
+    """What concerns the run, below the place that each speaks of."""
+    place = None
+    for finding in findings:
+        here = _place(finding.subject) or "the run as a whole"
+        if here != place:
+            yield _paint(here, BOLD, style)
+            place = here
+        yield _finding(finding, style)
 
 
 def _finding(finding: Finding, style: Style) -> str:
@@ -69,6 +81,8 @@ def _summary(report: Report) -> str:
     for severity, (one, many) in PLURALS.items():
         found = report.count(severity)
         parts.append(f"{found} {one if found == 1 else many}")
+    if report.waived:
+        parts.append(f"{report.waived} of them waived")
     if report.problems:
         count = len(report.problems)
         parts.append(f"{count} input problem{'' if count == 1 else 's'}")

@@ -29,7 +29,12 @@ def _printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return VERSION.sub("<date>", DIGEST.sub("<digest>", capsys.readouterr().out))
 
 
+WAIVED = ["waived.yaml", "--settings", "waivers-policy.yaml", *TODAY]
 CASES = {
+    "waived.txt": ["check", *WAIVED],
+    "waived.json": ["check", "--format", "json", *WAIVED],
+    "waivers.txt": ["waivers", *WAIVED],
+    "waivers.json": ["waivers", "--format", "json", *WAIVED],
     "check.txt": ["check", "gpusize.yaml", *TODAY],
     "check.json": ["check", "pinned.yaml", "--format", "json", *TODAY],
     "resolve.txt": ["resolve", "gpusize.yaml", *TODAY],
@@ -64,6 +69,12 @@ def test_the_json_report_is_as_its_schema_says(
     published = schema()
     jsonschema.Draft202012Validator.check_schema(published)
     jsonschema.Draft202012Validator(published).validate(json.loads(capsys.readouterr().out))
+
+
+def test_a_report_on_waivers_is_as_the_schema_says() -> None:
+    report = json.loads((GOLDEN / "waived.json").read_text(encoding="utf-8"))
+    dated = {**report, "catalogVersion": "2026-11-01"}
+    jsonschema.Draft202012Validator(schema()).validate(dated)
 
 
 @pytest.mark.parametrize("form", FORMATS)
