@@ -88,6 +88,7 @@ TOPICS = {
     "memory": "Memory",
     "precision": "Precision and kernels",
     "parallelism": "Parallelism and topology",
+    "picking": "Types that AWS picks from",
     "speed": "Speed",
     "billing": "Billing",
     "capacity": "Capacity",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpusize.constraints.reason import Reason
     from gpusize.resolution import Plan, Resolution
     from gpusize.resolving.candidate import Candidate
+    from gpusize.resolving.listed import Survey
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
@@ -58,13 +59,16 @@ class Case:
         selection: Selection | None = None,
         base_dir: Path | None = None,
         waivers: Facts | None = None,
+        deployed_region: str = "",
     ) -> None:
         """Keep what is judged.
 
         `selection` is what a machine of a stack asks for, with all that the stack says of it;
         `missing` says why there is no workload and what would help, `unknown` names properties
         without a value yet, `base_dir` is what paths in the declaration are relative to. `waivers`
-        is what there is to say of waivers: they are a case of their own.
+        is what there is to say of waivers: they are a case of their own. `deployed_region` is where
+        a machine is made, empty where nothing but the declaration says it; `workload` keeps the
+        region that was declared.
         """
         self.name = name
         self.workload = workload
@@ -79,6 +83,7 @@ class Case:
         self.selection = selection
         self.base_dir = base_dir
         self.waivers = waivers
+        self.deployed_region = deployed_region
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}
         self._without: dict[tuple[str, ...], Resolution | None] = {}
@@ -156,6 +161,15 @@ class Case:
             if rule.is_constraint
             for reason in self.reasons(rule.name)
         )
+
+    @cached_property
+    def survey(self) -> Survey | None:
+        """Which of the types that a machine may be launched as do the work."""
+        if self.candidate is None or self.selection is None or not self.selection.types.says:
+            return None
+        from gpusize.resolving.listed import survey
+
+        return survey(self.candidate.study, self.selection.types.value)
 
     def without(self, *fields: str) -> Resolution | None:
         """The judged workload with some of its pins dropped, resolved."""

@@ -11,10 +11,11 @@ from gpusize_policies.reading import (
     BLOCK,
     DEFERRED,
     INTERFACE,
-    LAUNCH_TEMPLATE,
+    KEEPING,
     PLACEMENT_GROUP,
     RESERVATION,
     SUBNET,
+    TEMPLATES,
     UNKNOWN,
     Props,
     Role,
@@ -25,7 +26,14 @@ from gpusize_policies.reading import (
     reservations,
     select,
 )
-from gpusize_policies.reading.selection import CAPACITY_BLOCK, ODCR, ON_DEMAND, SPOT
+from gpusize_policies.reading.selection import (
+    BY_ATTRIBUTES,
+    CAPACITY_BLOCK,
+    ODCR,
+    ON_DEMAND,
+    SPOT,
+)
+from gpusize_policies.reading.values import ELSEWHERE, agreed
 
 if TYPE_CHECKING:
     from gpusize_policies.declared import Declared, Pins
@@ -50,10 +58,10 @@ Stack = Mapping[str, Seen]
 
 
 def templates(seen: Seen, stack: Stack) -> tuple[Seen, ...]:
-    """Return the launch templates of the stack that a machine is launched from."""
-    if seen.type == LAUNCH_TEMPLATE:
+    """Return what of the stack says how a machine is launched: templates, a configuration."""
+    if seen.type in TEMPLATES:
         return ()
-    return tuple(behind((seen,), LAUNCH_TEMPLATE, stack))
+    return tuple(one for kind in sorted(TEMPLATES) for one in behind((seen,), kind, stack))
 
 
 def joined(
@@ -63,12 +71,12 @@ def joined(
 
     `joins` is `networks.joining(stack)`, worked out once for many machines.
     """
-    template = next(iter(templates(seen, stack)), None)
-    given = select(template.type, template.props) if template else None
-    found = _filled(own, given) if given else own
+    told = templates(seen, stack)
+    given = merged([one for one in (select(it.type, it.props) for it in told) if one])
+    found = filled(own, given) if given else own
     if found.role is Role.MACHINE and found.market == ABSENT:
         found = found._replace(market=Value(ON_DEMAND))
-    chain = (seen, template) if template else (seen,)
+    chain = (seen, *told)
     found = _with_interfaces(found, chain, stack)
     found = _with_zones(found, chain, stack)
     found = _with_reservation(found, chain, stack)
@@ -78,7 +86,8 @@ def joined(
 
 def is_deferred(selection: Selection) -> bool:
     """Tell whether only a launch template says what is launched, or how it is bought."""
-    return DEFERRED in (selection.workload, selection.instance_type, selection.market)
+    said = (selection.workload, selection.instance_type, selection.market, selection.more_types)
+    return DEFERRED in said
 
 
 def pinned(selection: Selection, declared: Declared, regions: Iterable[str]) -> Pins:
@@ -122,7 +131,7 @@ def _nodes(selection: Selection, declared: Declared) -> int | None:
         nodes = planned.get("nodes_per_replica")
         if isinstance(nodes, int):
             return nodes
-    if selection.role is Role.RESERVATION:
+    if selection.role in KEEPING:
         return None
     return 1 if hasattr(workload, "replicas") else selection.size or 1
 
@@ -146,15 +155,72 @@ def _replicas(selection: Selection, declared: Declared, nodes: int | None) -> ob
     )
 
 
-def _filled(own: Selection, given: Selection) -> Selection:
-    """What a resource does not say, its template does."""
-    fields = (field for field in Selection._fields if field != "role")
+LISTED = ("types", "more_types", "requirements")
+"""Fields of a selection that together say which types may be launched."""
+OWN = ("kind", "role", *LISTED)
+"""Fields that no template fills in as they stand."""
+
+
+def merged(given: Sequence[Selection]) -> Selection | None:
+    """What several launch templates say together; where they differ nobody knows which counts."""
+    if len(given) < 2:
+        return given[0] if given else None
+    named = [one.instance_type for one in given]
+    texts = tuple(dict.fromkeys(one.text for one in named if one.text))
+    sure = all(one.known or one == BY_ATTRIBUTES for one in named)
+    fields = {
+        field: agreed(getattr(one, field) for one in given)
+        for field in Selection._fields
+        if field not in OWN
+    }
+    fields["workload"] = agreed(one.workload for one in given if one.workload != ABSENT)
+    fields["instance_type"] = Value(texts[0]) if texts else named[0]
+    fields["types"] = Value(texts or None) if sure else UNKNOWN
+    fields["requirements"] = _united(one.requirements for one in given)
+    return _changed(given[0], fields)
+
+
+def _changed(selection: Selection, fields: Mapping[str, Value]) -> Selection:
+    """The same with other values of some fields."""
+    return selection._replace(**fields)  # type: ignore[arg-type]
+
+
+def filled(own: Selection, given: Selection) -> Selection:
+    """What a resource does not say, its templates do.
+
+    Types that it lists replace theirs, but for entries that leave the type to a template.
+    """
     taken = {
         field: getattr(given, field)
-        for field in fields
-        if getattr(own, field) in (ABSENT, DEFERRED)
+        for field in Selection._fields
+        if field not in OWN and getattr(own, field) in (ABSENT, DEFERRED)
     }
-    return own._replace(**taken)
+    if "instance_type" in taken:
+        taken |= {field: getattr(given, field) for field in LISTED}
+    elif own.more_types == DEFERRED:
+        theirs = given.types if given.types != ABSENT else _only(given.instance_type)
+        taken["types"] = _joined_types(own.types, theirs)
+        taken["requirements"] = _united((own.requirements, given.requirements))
+        taken["more_types"] = ABSENT
+    return _changed(own, taken)
+
+
+def _only(named: Value) -> Value:
+    """One type as a list of types; what only attributes say is no type."""
+    if named == BY_ATTRIBUTES:
+        return ABSENT
+    return Value((named.text,)) if named.text else named
+
+
+def _joined_types(*lists: Value) -> Value:
+    if not all(one.known for one in lists):
+        return UNKNOWN
+    return Value(tuple(dict.fromkeys(name for one in lists for name in one.value or ())) or None)
+
+
+def _united(requirements: Iterable[Value]) -> Value:
+    """All sets of attributes, each once."""
+    return _joined_types(*requirements)
 
 
 def _with_interfaces(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
@@ -171,6 +237,8 @@ def _with_interfaces(found: Selection, chain: Sequence[Seen], stack: Stack) -> S
 def _with_zones(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
     """Take the zones of the subnets, and count these."""
     subnets = [reservations.zone(Props(one.props)) for one in behind(chain, SUBNET, stack)]
+    if found.subnets == ELSEWHERE and subnets:
+        found = found._replace(subnets=Value(len(subnets)))
     if found.zones.says:
         return found
     if found.zone.says:
@@ -192,7 +260,7 @@ def _with_reservation(found: Selection, chain: Sequence[Seen], stack: Stack) -> 
             zone = reservations.zone(Props(one.props))
             given = select(one.type, one.props)
             placed = found.placement_group
-            if given is not None and placed in (ABSENT, DEFERRED):
+            if kind == RESERVATION and given is not None and placed in (ABSENT, DEFERRED):
                 placed = given.placement_group
             return found._replace(
                 reservation=Value(word), reservation_zone=zone, placement_group=placed

@@ -126,6 +126,6 @@ def _by_nat(table: Seen, joins: Sequence[Seen], stack: Stack) -> Value:
 
 
 def behind(chain: Iterable[Seen], kind: str, stack: Stack) -> Iterator[Seen]:
-    """Yield the resources of a type that some others rest on, each once."""
-    urns = dict.fromkeys(urn for one in chain for urns in one.sources.values() for urn in urns)
-    return (stack[urn] for urn in urns if urn in stack and stack[urn].type == kind)
+    """Yield the resources of a type that some others rest on, each once, by URN."""
+    urns = {urn for one in chain for urns in one.sources.values() for urn in urns}
+    return (stack[urn] for urn in sorted(urns) if urn in stack and stack[urn].type == kind)

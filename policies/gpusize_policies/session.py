@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +19,7 @@ from gpusize.project import DECLARATIONS_FILE
 from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_catalog.spelling import did_you_mean
+from gpusize_policies.admitting import is_choice, opened, represented, surveyed
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.declared import Declared, plain, read_component
 from gpusize_policies.finding import Finding, Subject
@@ -31,18 +32,21 @@ from gpusize_policies.reading import (
     ABSENT,
     DEFERRED,
     EXTRACTORS,
+    KEEPING,
     Role,
     Selection,
     Value,
     is_region,
     select,
 )
+from gpusize_policies.reading.selection import BY_ATTRIBUTES
 from gpusize_policies.reading.values import first
 from gpusize_policies.reading.waiver_tag import waiver_tag
 from gpusize_policies.waiving import Waiving
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
+    from gpusize.resolving.listed import Survey
     from gpusize_policies.settings import Settings
 
 KINDS = frozenset({COMPONENT, *EXTRACTORS})
@@ -63,6 +67,12 @@ OF_RESERVATIONS = frozenset(
     }
 )
 """Rules that speak on reserved capacity: what runs there is judged where it runs."""
+
+
+OF_CAPACITY = OF_RESERVATIONS - {"odcr-paid-while-idle"}
+"""The same of hosts and capacity blocks, which have terms of their own."""
+OF_ATTRIBUTES = frozenset({"attribute-selection-too-loose", "cannot-evaluate"})
+"""Rules that speak where no type has the attributes that are asked."""
 
 
 class Run(NamedTuple):
@@ -99,6 +109,7 @@ class Session:
         self._answers: dict[object, Answer] = {}
         self._templates: dict[str, tuple[Seen, ...]] = {}
         """What machines are launched from, by URN; known at the end of the run."""
+        self._surveys: dict[object, Survey | None] = {}
         self._once: dict[str, str] = {}
         """Resource that a rule spoke on whose finding holds for the whole run, by code."""
 
@@ -237,7 +248,7 @@ class Session:
             return ()
         if is_open(selection, declared) or self._is_child(seen, selection):
             return ()
-        return self._machine(seen, selection, declared, None)
+        return self._machine(seen, selection, declared, whole=False)
 
     def _whole(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
         """Judge a resource by all that the stack says of it."""
@@ -252,20 +263,60 @@ class Session:
         if declared is None:
             declared = Declared(None, None, self._missing(workload.text))
             return self._ask(seen, workload.text, declared, ())
-        return self._machine(seen, selection, declared, selection)
+        return self._machine(seen, selection, declared, whole=True)
 
     def _machine(
-        self, seen: Seen, selection: Selection, declared: Declared, whole: Selection | None
+        self, seen: Seen, selection: Selection, declared: Declared, *, whole: bool
     ) -> tuple[Finding, ...]:
-        """Judge what a resource decides; `whole` is for the rules that need the stack."""
+        """Judge what a resource decides; rules that need the stack are asked with all of it."""
+        if selection.role is Role.BLOCK and not selection.instance_type.text:
+            return ()
         name = selection.workload.text
+        region, doubts = self._region_of(seen, selection)
+        selection = opened(selection, self.context, region or _region(declared))
         unknown = _unknown(selection)
         if unknown:
             return self._ask(seen, name, Declared(None, None), (), unknown)
-        texts = (selection.region.text, seen.provider_region.text, self.run.region)
-        pins = pinned(selection, declared, filter(is_region, texts))
-        only = OF_RESERVATIONS if selection.role is Role.RESERVATION else None
-        return self._ask(seen, name, declared, tuple(pins.items()), selection=whole, only=only)
+        pins = pinned(selection, declared, (region,) if region else ())
+        found: Survey | None = None
+        if is_choice(selection) and declared.workload is not None:
+            found = self._survey(name, declared, pins, selection.types.value)
+            selection = represented(selection, found)
+            pins = pinned(selection, declared, (region,) if region else ())
+        return self._ask(
+            seen,
+            name,
+            declared,
+            tuple(pins.items()),
+            doubts,
+            selection=selection if whole else None,
+            only=_spoken(selection),
+            region=region,
+            survey=found,
+        )
+
+    def _region_of(self, seen: Seen, selection: Selection) -> tuple[str, tuple[str, ...]]:
+        """Where a resource is made: as it says, its provider, the stack; and whether that is known.
+
+        Where it is not, the declared region stands in for it.
+        """
+        for place in (selection.region, seen.provider_region):
+            if place.text and is_region(place.text):
+                return place.text, ()
+            if not place.known:
+                return "", ("region",)
+        return (self.run.region if is_region(self.run.region) else ""), ()
+
+    def _survey(
+        self, name: str, declared: Declared, pins: Mapping[str, object], names: tuple[str, ...]
+    ) -> Survey | None:
+        """Judge all types that one may be picked from, once for equal work."""
+        assert declared.workload is not None
+        question = (name, declared.key, tuple(pins.items()), names)
+        if question not in self._surveys:
+            workload, folder = declared.workload.pinned(pins), self._folder_of(declared)
+            self._surveys[question] = surveyed(workload, names, self.context, folder)
+        return self._surveys[question]
 
     def _missing(self, name: str) -> Problem:
         """Say where a declaration was looked for, and which name may be meant."""
@@ -297,8 +348,11 @@ class Session:
 
     def _tell_unknown(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
         """Unknown tags are told where the type says that there is a GPU to speak of."""
-        known_type = selection.instance_type.text
-        if not known_type or self.context.catalog.find_instance(known_type) is None:
+        named = selection.instance_type.text
+        asked = selection.requirements.value or ()
+        if not any(one.demands for one in asked) and not (
+            named and self.context.catalog.find_instance(named)
+        ):
             return ()
         return self._ask(seen, "", Declared(None, None), (), (selection.unknown[0],))
 
@@ -317,6 +371,8 @@ class Session:
         unknown: tuple[str, ...] = (),
         selection: Selection | None = None,
         only: frozenset[str] | None = None,
+        region: str = "",
+        survey: Survey | None = None,
     ) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got; `only` names what counts."""
         subject = Subject(workload=name, resource=seen.urn)
@@ -338,7 +394,10 @@ class Session:
                 missing=declared.missing,
                 selection=selection,
                 base_dir=self._folder_of(declared),
+                deployed_region=region,
             )
+            if survey is not None:
+                case.survey = survey
             settings = self.run.settings
             self._answers[question] = Answer(evaluate(case, settings), asked(case, settings))
         said, codes = self._answers[question]
@@ -357,11 +416,22 @@ def _twins(name: str) -> Problem:
     return Problem("", f"{told}, so a tag or a lock entry of that name is of no one", RENAME)
 
 
+def _region(declared: Declared) -> str:
+    return declared.workload.region if declared.workload else ""
+
+
+def _spoken(selection: Selection) -> frozenset[str] | None:
+    """Name the rules that speak on a resource; None: all of them."""
+    if selection.role in KEEPING:
+        return OF_RESERVATIONS if selection.role is Role.RESERVATION else OF_CAPACITY
+    return OF_ATTRIBUTES if selection.instance_type == BY_ATTRIBUTES else None
+
+
 def _unknown(selection: Selection) -> tuple[str, ...]:
     """Name what a judgement cannot do without."""
-    names = []
-    if not selection.instance_type.text:
-        names.append("instanceType")
+    names: list[str] = []
+    if not selection.instance_type.text and not selection.admitted.says:
+        names += selection.doubts("requirements") or ("instanceType",)
     if not selection.market.known:
         names.append("instanceMarketOptions.marketType")
     if selection.role is Role.RESERVATION:

@@ -103,6 +103,11 @@ class Search:
             self._judged.nearest[probe.hardware] = layout
         return probe.at(layout)
 
+    def works(self, trial: Trial) -> bool:
+        """Whether nothing speaks against some layout on the hardware of a type, bought anyhow."""
+        probe = self._probe(trial.instance, trial.nodes)
+        return probe is not None and bool(self._ways(probe))
+
     def _nearest(self, tried: list[Candidate]) -> Candidate:
         """Size what is not hopeless; where everything is, the least of a rank is near enough."""
         sizing = self.study.sizing

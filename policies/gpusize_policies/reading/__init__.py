@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpusize_policies.reading import groups, instances, reservations
+from gpusize_policies.reading import fleets, groups, instances, reservations
 from gpusize_policies.reading.networks import NETWORKS
-from gpusize_policies.reading.selection import Role, Selection, is_region, is_zone
+from gpusize_policies.reading.selection import (
+    FLEET,
+    KEEPING,
+    LAUNCH_CONFIGURATION,
+    SPOT_FLEET,
+    Role,
+    Selection,
+    is_region,
+    is_zone,
+)
 from gpusize_policies.reading.values import ABSENT, DEFERRED, SENTINELS, UNKNOWN, Props, Value
 
 if TYPE_CHECKING:
@@ -16,6 +25,7 @@ if TYPE_CHECKING:
 INSTANCE = "aws:ec2/instance:Instance"
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 GROUP = "aws:autoscaling/group:Group"
+HOST = "aws:ec2/dedicatedHost:DedicatedHost"
 RESERVATION = "aws:ec2/capacityReservation:CapacityReservation"
 BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
 PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
@@ -26,12 +36,20 @@ EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
     INSTANCE: instances.instance,
     "aws:ec2/spotInstanceRequest:SpotInstanceRequest": instances.spot_request,
     LAUNCH_TEMPLATE: instances.launch_template,
+    LAUNCH_CONFIGURATION: instances.launch_configuration,
     GROUP: groups.group,
+    FLEET: fleets.fleet,
+    SPOT_FLEET: fleets.spot_fleet,
     RESERVATION: reservations.capacity_reservation,
+    BLOCK: reservations.capacity_block,
+    HOST: reservations.dedicated_host,
 }
 """How to read each resource type that selects instances."""
 
-SURROUNDINGS = frozenset({BLOCK, PLACEMENT_GROUP, SUBNET, INTERFACE}) | NETWORKS
+TEMPLATES = frozenset({LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION})
+"""Types that say what others launch."""
+
+SURROUNDINGS = frozenset({PLACEMENT_GROUP, SUBNET, INTERFACE}) | NETWORKS
 """Types that say nothing of their own about the work, and something about what rests on them."""
 
 
@@ -75,7 +93,7 @@ def _reserve(selection: Selection) -> object:
 def select(resource_type: str, props: Any) -> Selection | None:
     """Return what a resource selects; None where its type selects no instances."""
     extractor = EXTRACTORS.get(resource_type)
-    return extractor(Props(props)) if extractor else None
+    return extractor(Props(props))._replace(kind=resource_type) if extractor else None
 
 
 __all__ = [
@@ -83,15 +101,21 @@ __all__ = [
     "BLOCK",
     "DEFERRED",
     "EXTRACTORS",
+    "FLEET",
     "GROUP",
+    "HOST",
     "INSTANCE",
     "INTERFACE",
+    "KEEPING",
+    "LAUNCH_CONFIGURATION",
     "LAUNCH_TEMPLATE",
     "PLACEMENT_GROUP",
     "RESERVATION",
     "SENTINELS",
+    "SPOT_FLEET",
     "SUBNET",
     "SURROUNDINGS",
+    "TEMPLATES",
     "UNKNOWN",
     "Props",
     "Role",

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from gpusize.tokens import WORKLOAD_TAG
+from gpusize_policies.reading.overrides import (
+    Offered,
+    instances_of,
+    offered,
+    price_of_one,
+    strategy_of,
+)
 from gpusize_policies.reading.selection import (
     NAMED,
     ON_DEMAND,
@@ -28,45 +35,40 @@ from gpusize_policies.reading.values import (
 POLICY = "mixedInstancesPolicy"
 DISTRIBUTION = f"{POLICY}.instancesDistribution"
 OVERRIDES = f"{POLICY}.launchTemplate.overrides"
+SIZES = ("minSize", "desiredCapacity", "maxSize")
+UNITS = "units"
+"""Capacity by instances or their weights; other types count vCPUs or memory."""
 ALL = 100
 """Percent on demand above the base where a policy says none (aws provider, Group)."""
-LOWEST_PRICE = "lowest-price"
-"""Spot pools that a policy takes where it says no strategy (aws provider, Group)."""
-STRATEGIES = frozenset(
-    {
-        LOWEST_PRICE,
-        "capacity-optimized",
-        "capacity-optimized-prioritized",
-        "price-capacity-optimized",
-    }
-)
 
 
 def group(props: Props) -> Selection:
     """Read a group; what it leaves out its launch template says."""
-    types = _types(props)
-    listed = types.value[0] if types.says and types.value else None
+    given = _offered(props)
     zones = _zones(props)
+    least, desired, most = (_instances(props, key, given.weight) for key in SIZES)
     return Selection(
         workload=first(_tag(props), DEFERRED),
-        instance_type=Value(listed) if listed else UNKNOWN if not types.known else DEFERRED,
+        instance_type=given.instance_type,
         market=_market(props),
         zone=Value(zones.value[0]) if zones.says and len(zones.value) == 1 else ABSENT,
         region=shaped(props.get("region"), is_region),
         capacity_reservation=first(_reservation(props), DEFERRED),
-        types=types,
+        types=given.types,
+        more_types=given.more_types,
+        requirements=given.requirements,
         efa_interfaces=DEFERRED,
         interfaces=DEFERRED,
         placement_group=_placed(props),
         subnets=first(props.length("vpcZoneIdentifiers"), props.length("availabilityZones")),
         zones=zones,
-        max_price=amount(props.get(f"{DISTRIBUTION}.spotMaxPrice")),
+        max_price=price_of_one(amount(props.get(f"{DISTRIBUTION}.spotMaxPrice")), given.weight),
         allocation=_allocation(props),
-        on_demand_base=count(props.get(f"{DISTRIBUTION}.onDemandBaseCapacity")),
+        on_demand_base=_instances(props, f"{DISTRIBUTION}.onDemandBaseCapacity", given.weight),
         on_demand_percent=_percent(props),
-        least=count(props.get("minSize")),
-        desired=count(props.get("desiredCapacity")),
-        most=count(props.get("maxSize")),
+        least=least,
+        desired=desired,
+        most=most,
         launches=DEFERRED,
     )
 
@@ -82,15 +84,18 @@ def _tag(props: Props) -> Value:
     return ABSENT if complete and all(key.known for key in keys) else UNKNOWN
 
 
-def _types(props: Props) -> Value:
-    """The types that the overrides list; by requirements alone nobody knows which."""
-    overrides, complete = props.items(OVERRIDES)
-    readers = [Props(override.value) for override in overrides if override.known]
-    named = [reader.get("instanceType") for reader in readers]
-    open_ended = any(present(reader.get("instanceRequirements")) != ABSENT for reader in readers)
-    if not complete or open_ended or not all(one.known for one in named):
-        return UNKNOWN
-    return Value(tuple(dict.fromkeys(one.text for one in named if one.text))) if named else ABSENT
+def _offered(props: Props) -> Offered:
+    """What the overrides list; each may name a template of its own, which says what it does not."""
+    items, complete = props.items(OVERRIDES)
+    return offered([Props(one.value) for one in items if one.known], complete)
+
+
+def _instances(props: Props, path: str, weight: Value) -> Value:
+    """Instances that a size takes, which counts units of capacity where types have weights."""
+    unit = props.get("desiredCapacityType")
+    counted = unit == ABSENT or unit.text == UNITS
+    units = count(props.get(path))
+    return instances_of(units, weight) if counted or not units.says else UNKNOWN
 
 
 def _market(props: Props) -> Value:
@@ -115,8 +120,7 @@ def _percent(props: Props) -> Value:
 def _allocation(props: Props) -> Value:
     if props.get(POLICY) == ABSENT:
         return ABSENT
-    found = first(props.get(f"{DISTRIBUTION}.spotAllocationStrategy"), Value(LOWEST_PRICE))
-    return found if found.text in STRATEGIES else UNKNOWN
+    return strategy_of(props.get(f"{DISTRIBUTION}.spotAllocationStrategy"))
 
 
 def _placed(props: Props) -> Value:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpusize_policies.reading.launches import template_user_data, user_data
+from gpusize_policies.reading.requirements import requirements_of
 from gpusize_policies.reading.selection import (
+    BY_ATTRIBUTES,
     NAMED,
     ON_DEMAND,
     SPOT,
@@ -92,9 +94,11 @@ def launch_template(props: Props) -> Selection:
     group = present(props.get("placement.groupName"), props.get("placement.groupId"))
     size, speed = _mapped_volume(props)
     efa, interfaces = _described(props)
+    asked = requirements_of(props)
+    named = text(props.get("instanceType"))
     return Selection(
         workload=first(*_launched_tags(props), tag_of(props, "tags")),
-        instance_type=text(props.get("instanceType")),
+        instance_type=named if asked == ABSENT else BY_ATTRIBUTES,
         market=market_of(props),
         zone=shaped(props.get("placement.availabilityZone"), is_zone),
         region=shaped(props.get("region"), is_region),
@@ -106,6 +110,23 @@ def launch_template(props: Props) -> Selection:
         placement_group=Value(NAMED) if group.says else group,
         max_price=amount(props.get("instanceMarketOptions.spotOptions.maxPrice")),
         launches=template_user_data(props),
+        requirements=Value((asked.value,)) if asked.says else asked,
+        role=Role.TEMPLATE,
+    )
+
+
+def launch_configuration(props: Props) -> Selection:
+    """Read what launch templates have replaced; it has no tags, so only a group refers to it."""
+    size, speed = volume_of(props, "rootBlockDevice")
+    price = amount(props.get("spotPrice"))
+    return Selection(
+        instance_type=text(props.get("instanceType")),
+        market=Value(SPOT if price.says else ON_DEMAND) if price.known else UNKNOWN,
+        region=shaped(props.get("region"), is_region),
+        root_volume_gib=size,
+        root_volume_mbps=speed,
+        max_price=price,
+        launches=user_data(props),
         role=Role.TEMPLATE,
     )
 

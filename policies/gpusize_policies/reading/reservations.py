@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 
+from gpusize_policies.reading.requirements import INCLUDED, SWITCHES, Requirement
 from gpusize_policies.reading.selection import (
+    CAPACITY_BLOCK,
     CLUSTER,
     NAMED,
     ON_DEMAND,
@@ -19,6 +21,7 @@ from gpusize_policies.reading.values import (
     Props,
     Value,
     count,
+    first,
     present,
     shaped,
     tag_of,
@@ -28,6 +31,8 @@ from gpusize_policies.reading.values import (
 UNLIMITED = "unlimited"
 STRATEGIES = frozenset({CLUSTER, "spread", "partition"})
 DAY = len("2026-11-30")
+ANY_HOST = tuple(dict.fromkeys(SWITCHES, INCLUDED).items())
+"""A host takes every type of its family."""
 
 
 def capacity_reservation(props: Props) -> Selection:
@@ -43,6 +48,34 @@ def capacity_reservation(props: Props) -> Selection:
         reserved=count(props.get("instanceCount")),
         reserved_until=_end(props),
         role=Role.RESERVATION,
+    )
+
+
+def capacity_block(props: Props) -> Selection:
+    """Read a capacity block: its offering says the type, so it is known once it is bought."""
+    return Selection(
+        workload=tag_of(props, "tags"),
+        instance_type=text(props.get("instanceType")),
+        market=Value(CAPACITY_BLOCK),
+        zone=zone(props),
+        region=shaped(props.get("region"), is_region),
+        role=Role.BLOCK,
+    )
+
+
+def dedicated_host(props: Props) -> Selection:
+    """Read a dedicated host, which takes one type or all of a family."""
+    family = text(props.get("instanceFamily"))
+    named = first(text(props.get("instanceType")), family)
+    pattern = Requirement(switches=ANY_HOST, allowed=(f"{family.text}.*",))
+    return Selection(
+        workload=tag_of(props, "tags"),
+        instance_type=named,
+        market=Value(ON_DEMAND),
+        zone=shaped(props.get("availabilityZone"), is_zone),
+        region=shaped(props.get("region"), is_region),
+        requirements=Value((pattern,)) if family.text else Value(known=family.known),
+        role=Role.HOST,
     )
 
 

@@ -8,6 +8,10 @@ from typing import NamedTuple
 from gpusize.tokens import WORKLOAD_TAG
 from gpusize_policies.reading.values import ABSENT, Value
 
+FLEET = "aws:ec2/fleet:Fleet"
+SPOT_FLEET = "aws:ec2/spotFleetRequest:SpotFleetRequest"
+LAUNCH_CONFIGURATION = "aws:ec2/launchConfiguration:LaunchConfiguration"
+
 LONGEST_PLACE = 40
 """Characters of a region or a zone."""
 ON_DEMAND = "on-demand"
@@ -18,6 +22,9 @@ CAPACITY_BLOCK = "capacity-block"
 CLUSTER = "cluster"
 NAMED = "named"
 """A placement group whose strategy nothing says."""
+
+BY_ATTRIBUTES = Value("requirements", known=False)
+"""Instance type of what says no type but what a type must have."""
 
 ODCR = "odcr"
 """An on-demand capacity reservation of the stack."""
@@ -32,6 +39,14 @@ class Role(str, Enum):
     """Says what others launch."""
     RESERVATION = "reservation"
     """Keeps capacity, used or not."""
+    BLOCK = "block"
+    """A capacity block, which is paid for whole."""
+    HOST = "host"
+    """A dedicated host, which is paid for until it is released."""
+
+
+KEEPING = frozenset({Role.RESERVATION, Role.BLOCK, Role.HOST})
+"""Roles of what keeps capacity: the work is judged where it runs."""
 
 
 class Selection(NamedTuple):
@@ -48,7 +63,13 @@ class Selection(NamedTuple):
     """`odcr` or `capacity-block` where the reservation is one of the stack."""
     reservation_zone: Value = ABSENT
     types: Value = ABSENT
-    """Instance types that a group may launch, where it lists them."""
+    """Instance types that may be launched, where several are listed or admitted."""
+    more_types: Value = ABSENT
+    """Deferred where launch templates add types to those that are listed."""
+    requirements: Value = ABSENT
+    """Attributes by which AWS picks types: `Requirement`, one or more."""
+    admitted: Value = ABSENT
+    """What the attributes admit by the catalog: `Admitted`."""
     root_volume_gib: Value = ABSENT
     root_volume_mbps: Value = ABSENT
     efa_interfaces: Value = ABSENT
@@ -83,6 +104,8 @@ class Selection(NamedTuple):
     launches: Value = ABSENT
     """What is started there: a tuple of `gpusize_policies.launched.Launch`. Its texts hold secrets,
     so rules never see it."""
+    kind: str = ""
+    """Type of the resource: what properties are called depends on it."""
     role: Role = Role.MACHINE
 
     @property
@@ -92,7 +115,8 @@ class Selection(NamedTuple):
 
     def doubts(self, *fields: str) -> tuple[str, ...]:
         """Name those properties behind some fields whose value is not known yet."""
-        found = (PROPERTIES[field] for field in fields if not getattr(self, field).known)
+        names = {**PROPERTIES, **PROPERTIES_OF.get(self.kind, {})}
+        found = (names[field] for field in fields if not getattr(self, field).known)
         return tuple(dict.fromkeys(found))
 
     @property
@@ -112,6 +136,9 @@ PROPERTIES = {
     "reservation": "capacityReservationSpecification",
     "reservation_zone": "availabilityZone of the reservation",
     "types": "mixedInstancesPolicy.launchTemplate.overrides",
+    "more_types": "launchTemplate of the overrides",
+    "requirements": "instanceRequirements",
+    "admitted": "instanceRequirements",
     "root_volume_gib": "volumeSize of the root volume",
     "root_volume_mbps": "throughput of the root volume",
     "efa_interfaces": "networkInterfaces",
@@ -133,6 +160,29 @@ PROPERTIES = {
     "launches": "userData",
 }
 """What to call each field in a message: the property that says it."""
+
+_CAPACITY = "targetCapacitySpecification"
+PROPERTIES_OF: dict[str, dict[str, str]] = {
+    FLEET: {
+        "types": "launchTemplateConfigs.overrides",
+        "market": f"{_CAPACITY}.defaultTargetCapacityType",
+        "subnets": "launchTemplateConfigs.overrides.subnetId",
+        "allocation": "spotOptions.allocationStrategy",
+        "on_demand_base": f"{_CAPACITY}.onDemandTargetCapacity",
+        "on_demand_percent": f"{_CAPACITY}.spotTargetCapacity",
+        **dict.fromkeys(("least", "desired", "most"), f"{_CAPACITY}.totalTargetCapacity"),
+    },
+    SPOT_FLEET: {
+        "types": "launchSpecifications or launchTemplateConfigs.overrides",
+        "max_price": "spotPrice",
+        "subnets": "subnetId of the specifications",
+        "allocation": "allocationStrategy",
+        "on_demand_base": "onDemandTargetCapacity",
+        **dict.fromkeys(("least", "desired", "most"), "targetCapacity"),
+    },
+    LAUNCH_CONFIGURATION: {"market": "spotPrice", "max_price": "spotPrice"},
+}
+"""The same where a type of resource calls it otherwise."""
 
 
 def is_region(text: str) -> bool:

@@ -6,7 +6,7 @@ that raise when they are touched before they are known. All reads go through `Pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpusize.tokens import WORKLOAD_TAG
@@ -130,6 +130,12 @@ def first(*values: Value) -> Value:
     return next((value for value in values if not value.known or value.value is not None), ABSENT)
 
 
+def agreed(values: Iterable[Value]) -> Value:
+    """Return what several places say alike; unknown where they differ."""
+    found = tuple(dict.fromkeys(values))
+    return found[0] if len(found) == 1 else UNKNOWN if found else ABSENT
+
+
 def shaped(value: Value, has_shape: Callable[[str], bool]) -> Value:
     """Take a text of another shape for unknown: it may be anything, a secret too."""
     found = text(value)
@@ -141,7 +147,7 @@ def text(value: Value) -> Value:
     return value if not value.says or isinstance(value.value, str) else UNKNOWN
 
 
-def amount(value: Value) -> Value:
+def amount(value: Value, most: float = MOST) -> Value:
     """Read a number, or a text that is one; anything else is unknown."""
     if not value.says or value.value == "":
         return value if not value.known else ABSENT
@@ -149,7 +155,7 @@ def amount(value: Value) -> Value:
         number = None if isinstance(value.value, bool) else float(value.value)
     except (TypeError, ValueError):
         number = None
-    return Value(number) if number is not None and 0 <= number <= MOST else UNKNOWN
+    return Value(number) if number is not None and 0 <= number <= most else UNKNOWN
 
 
 def count(value: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize_catalog.units import usd
 from gpusize_policies.finding import Severity
 from gpusize_policies.message import Doubt, Remark
-from gpusize_policies.reading.groups import LOWEST_PRICE
+from gpusize_policies.reading.overrides import LOWEST_PRICE
 from gpusize_policies.reading.selection import (
     CAPACITY_BLOCK,
     CLUSTER,

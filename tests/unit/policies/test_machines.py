@@ -164,3 +164,106 @@ def test_a_reservation_of_the_stack_lends_its_placement_group() -> None:
     found = whole("box", box=box, reserved=reserved)
     assert (found.reservation, found.placement_group) == (Value("odcr"), Value("named"))
     assert found.reservation_zone == Value("us-east-1a")
+
+
+CONFIGURED = {
+    "type": "aws:ec2:LaunchConfiguration",
+    "properties": {"instanceType": "g6.xlarge", "spotPrice": "0.5", "imageId": "ami-1"},
+}
+
+
+def test_a_launch_configuration_says_what_a_group_does_not() -> None:
+    nodes = {
+        "type": "aws:autoscaling:Group",
+        "properties": {"minSize": 1, "maxSize": 2, "launchConfiguration": "${config.name}"},
+    }
+    found = whole("nodes", config=CONFIGURED, nodes=nodes)
+    assert (found.instance_type.text, found.market.text) == ("g6.xlarge", "spot")
+    assert found.max_price.value == 0.5
+
+
+def fleet(*configs: Any, **properties: Any) -> dict[str, Any]:
+    target = {"defaultTargetCapacityType": "spot", "totalTargetCapacity": 4}
+    given = {
+        "targetCapacitySpecification": target,
+        "launchTemplateConfigs": list(configs),
+        **properties,
+    }
+    return {"type": "aws:ec2:Fleet", "properties": given}
+
+
+def config(template: str, *overrides: Any) -> dict[str, Any]:
+    reference = {"launchTemplateId": f"${{{template}.id}}"}
+    return {"launchTemplateSpecification": reference, "overrides": list(overrides)}
+
+
+OTHER = {"type": "aws:ec2:LaunchTemplate", "properties": {"instanceType": "p5.48xlarge"}}
+
+
+def test_all_templates_of_a_fleet_are_read() -> None:
+    found = whole(
+        "nodes", template=TEMPLATE, other=OTHER, nodes=fleet(config("template"), config("other"))
+    )
+    assert set(found.types.value) == {"p4d.24xlarge", "p5.48xlarge"}
+    assert found.instance_type.text in found.types.value
+
+
+def test_an_override_replaces_the_type_of_its_template() -> None:
+    named = config("template", {"instanceType": "g6.xlarge"}, {"instanceType": "g5.xlarge"})
+    found = whole("nodes", template=TEMPLATE, nodes=fleet(named))
+    assert found.types == Value(("g6.xlarge", "g5.xlarge"))
+    open_ended = config("template", {"instanceType": "g6.xlarge"}, {"subnetId": "subnet-1"})
+    found = whole("nodes", template=TEMPLATE, nodes=fleet(open_ended))
+    assert found.types == Value(("g6.xlarge", "p4d.24xlarge"))
+    assert found.more_types == Value()
+
+
+def test_a_template_of_another_stack_leaves_types_open() -> None:
+    foreign = {"launchTemplateSpecification": {"launchTemplateId": "lt-1"}}
+    entries = [{"instanceType": "g6.xlarge"}, {"subnetId": "subnet-1"}]
+    found = whole("nodes", nodes=fleet({**foreign, "overrides": entries}))
+    assert found.types == Value(("g6.xlarge",))
+    assert found.more_types == DEFERRED
+
+
+def test_templates_that_differ_leave_what_they_differ_in_open() -> None:
+    large = {"deviceName": "/dev/xvda", "ebs": {"volumeSize": 500}}
+    other = {**OTHER["properties"], "blockDeviceMappings": [large]}  # type: ignore[dict-item]
+    found = whole(
+        "nodes",
+        template=TEMPLATE,
+        other={"type": "aws:ec2:LaunchTemplate", "properties": other},
+        nodes=fleet(config("template"), config("other")),
+    )
+    assert found.root_volume_gib == UNKNOWN
+    assert found.placement_group.known
+
+
+def test_requirements_of_a_template_count_where_nothing_is_listed() -> None:
+    asked = {"acceleratorNames": ["l4"]}
+    template = {
+        "type": "aws:ec2:LaunchTemplate",
+        "properties": {"instanceRequirements": asked},
+    }
+    found = whole("nodes", template=template, nodes=fleet(config("template")))
+    assert found.requirements.value[0].lists == (("acceleratorNames", ("l4",)),)
+    listed = fleet(config("template", {"instanceType": "g6.xlarge"}))
+    found = whole("nodes", template=template, nodes=listed)
+    assert found.requirements == Value()
+    assert found.instance_type.text == "g6.xlarge"
+
+
+def test_subnets_of_a_fleet_come_from_the_stack() -> None:
+    first, second = (
+        {"type": "aws:ec2:Subnet", "properties": {"vpcId": "vpc-1", "availabilityZone": zone}}
+        for zone in ("us-east-1a", "us-east-1b")
+    )
+    entries = [
+        {"instanceType": name, "subnetId": f"${{{subnet}.id}}"}
+        for name in ("g6.xlarge", "g5.xlarge")
+        for subnet in ("first", "second")
+    ]
+    nodes = fleet(config("template", *entries))
+    found = whole("nodes", template=TEMPLATE, nodes=nodes, first=first, second=second)
+    assert found.subnets == Value(2)
+    assert found.zones == Value(("us-east-1a", "us-east-1b"))
