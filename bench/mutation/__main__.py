@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from queue import Queue
 
@@ -38,7 +39,11 @@ def main(arguments: list[str]) -> int:
         for job in range(max(1, asked.jobs)):
             copies.put(Scratch(Path(folder) / str(job)))
         names = asked.groups or list(GROUPS)
-        found = {name: _run(GROUPS[name], asked, copies) for name in names}
+        try:
+            found = {name: _run(GROUPS[name], asked, copies) for name in names}
+        finally:
+            for scratch in copies.queue:
+                scratch.close()
     if asked.json:
         groups = {name: to_data(each) for name, each in found.items()}
         print(json.dumps({"seed": asked.seed, "sample": asked.sample, "groups": groups}, indent=2))
@@ -63,7 +68,7 @@ def _run(group: Group, asked: argparse.Namespace, copies: Queue[Scratch]) -> Fou
             else:
                 mutants.append(mutant)
     for scratch in list(copies.queue):
-        scratch.check(tuple({file: None for files in tests.values() for file in files}))
+        scratch.check(tuple(dict.fromkeys(chain(*chain(*tests.values())))))
     count = min(asked.sample or len(mutants), len(mutants))
     sample = random.Random(asked.seed).sample(mutants, count)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 FOLDER = "plugin/gpusize/memory"
+Tests = tuple[tuple[str, ...], ...]
+"""Files of tests in the order in which they run: the next only where the last notice nothing."""
 
 
 class Group(NamedTuple):
@@ -15,10 +17,13 @@ class Group(NamedTuple):
     broad: str
     """Tests of the whole group, run where those of the module notice nothing."""
 
-    def tests(self, module: str) -> tuple[str, ...]:
-        """Files of tests that hold a module, each once."""
-        words = f"{self.near[module]} {self.broad}".split()
-        return tuple(dict.fromkeys(f"tests/{word}.py" for word in words))
+    def tests(self, module: str) -> Tests:
+        """Files of tests that hold a module, each once: its own, and those of the whole group."""
+        near, broad = (
+            tuple(f"tests/{word}.py" for word in words.split())
+            for words in (self.near[module], self.broad)
+        )
+        return near, tuple(file for file in broad if file not in near)
 
 
 GROUPS = {
