@@ -48,7 +48,8 @@ GROUPS = {
             "recognition": "unit/memory/test_encoder_terms unit/memory/test_sound",
         },
         "unit/memory/test_fit unit/memory/test_kv_cache unit/memory/test_weights "
-        "unit/memory/test_runtime unit/test_memory_page property/test_memory",
+        "unit/memory/test_runtime unit/test_memory_page property/test_engine_terms "
+        "property/test_memory",
     ),
     "pipelines": Group(
         {
