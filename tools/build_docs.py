@@ -129,6 +129,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/settings.md": settings_page,
         ROOT / "docs/component.md": partial(component_page, GENERATED_FROM_SCHEMA),
         ROOT / "README.md": readme.render,
+        ROOT / "docs/waivers.md": partial(readme.render, "docs/waivers.md"),
         schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",
     }
 

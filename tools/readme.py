@@ -1,4 +1,4 @@
-"""The outputs that the README shows, written anew by running the commands above them."""
+"""The outputs that pages by hand show, written anew by running the commands above them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ CUT = "  …\n"
 """Stands where an output goes on."""
 SHOWN = re.compile(r"^```\n(\$ gpusize (\w+) (\S+)\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 DECLARED = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w-]+\.yaml)\n")
+"""First line of a block that is a file: its name."""
 
 
-def render() -> str:
-    """Return the README with what its commands print today's code, cut where it was cut."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    files = {block.partition("\n")[0][2:]: block for block in DECLARED.findall(text)}
+def render(page: str = "README.md") -> str:
+    """Return a page with what its commands print by today's code, cut where it was cut."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = DECLARED.findall(text)
+    files = {found[1]: block for block in blocks if (found := FILE.match(block))}
 
     def again(found: re.Match[str]) -> str:
         command, subcommand, file, shown = found.groups()
-        printed = _printed(subcommand, file, files[file])
+        printed = _printed(subcommand, file, files)
         if shown.endswith(CUT):
             lines = len(shown.splitlines()) - 1
             printed = "".join(printed.splitlines(keepends=True)[:lines]) + CUT
@@ -36,11 +39,12 @@ def render() -> str:
     return SHOWN.sub(again, text)
 
 
-def _printed(subcommand: str, file: str, declared: str) -> str:
+def _printed(subcommand: str, file: str, files: dict[str, str]) -> str:
     before = Path.cwd()
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, file).write_text(declared, encoding="utf-8")
+        for name, text in files.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
         os.chdir(folder)
         try:
             with contextlib.redirect_stdout(out):

@@ -138,6 +138,17 @@ STORIES = (
         ("of a step goes into the network", "32 on p5.48xlarge", "strategy: cluster"),
     ),
     Story(
+        "waived-demo",
+        True,
+        {"waived-finding": "advisory"},
+        (
+            "waived by demo-on-spot until 2026-12-31 (31 days left): GPU501",
+            "waived by kiosk-spot until 2026-12-10 (10 days left): GPU501",
+            "waived by kiosk-pool",
+            "waived by all-day",
+        ),
+    ),
+    Story(
         "raw-instance",
         False,
         {
