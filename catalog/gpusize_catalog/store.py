@@ -87,6 +87,12 @@ class Catalog:
         self._matches: dict[str, tuple[ModelFacts, str] | None] = {}
         self._lowered: dict[str, str] = {}
 
+    def without_prices(self) -> Catalog:
+        """Return the same catalog without any price: for what is bought elsewhere than from EC2."""
+        tables = (t.PRICES, t.PRICE_CHANGES, t.STORAGE_NETWORK_PRICES)
+        bare: dict[str, Groups] = {table.name: {} for table in tables}
+        return Catalog({**self._groups, **bare}, self.digest, self.version, self._own)
+
     # GPUs and instance types
 
     def gpu(self, gpu_id: str) -> Gpu:

@@ -8,12 +8,26 @@ from typing import Any
 from gpusize.tokens import COMPONENT
 from gpusize_policies.decode import decode, may_point, text_of
 from gpusize_policies.machines import Seen
-from gpusize_policies.reading import BLOCK, LAUNCH_TEMPLATE, SURROUNDINGS, Props, Value
+from gpusize_policies.reading import (
+    BLOCK,
+    CAPACITY_PROVIDER,
+    EMR_CLUSTER,
+    GROUP,
+    LAUNCH_TEMPLATE,
+    SURROUNDINGS,
+    TASK_DEFINITION,
+    Props,
+    Value,
+)
 from gpusize_policies.reading.networks import JOINING
 from gpusize_policies.session import KINDS
 
 CONCERNED = KINDS | SURROUNDINGS
 """Types of resources that are judged, or that something is judged by."""
+TAGGED_FOR_OTHERS = frozenset(
+    {CAPACITY_PROVIDER, EMR_CLUSTER, GROUP, LAUNCH_TEMPLATE, TASK_DEFINITION}
+)
+"""Types whose tag may name the workload of what rests on them."""
 BY_OUTPUTS = frozenset({COMPONENT, BLOCK})
 """Types of which the end of a run knows more than their inputs say. Of others it may know less:
 what the provider computes is unknown in a preview."""
@@ -69,7 +83,7 @@ def tied_seen(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[S
         for one in by_urn.values()
     }
     joins = _joins(by_urn, behind)
-    open_urns = [one.urn for one in by_urn.values() if _may_matter(one, behind[one.urn], by_urn)]
+    open_urns = [urn for urn in by_urn if _may_matter(urn, behind, by_urn)]
     tied: dict[str, None] = {}
     while open_urns:
         urn = open_urns.pop()
@@ -95,13 +109,21 @@ def _joins(
 
 
 def _may_matter(
-    resource: Any, behind: Mapping[str, Sequence[str]], by_urn: Mapping[str, Any]
+    urn: str,
+    behind: Mapping[str, Mapping[str, Sequence[str]]],
+    by_urn: Mapping[str, Any],
 ) -> bool:
-    """Tell whether a resource may point at a workload, itself or by its launch template."""
-    templates = (
-        by_urn[urn]
-        for urns in behind.values()
-        for urn in urns
-        if urn in by_urn and by_urn[urn].type == LAUNCH_TEMPLATE
-    )
-    return concerns(resource) or any(concerns(one) for one in templates)
+    """Tell whether a resource may point at a workload, itself or by what it launches."""
+    known: dict[str, None] = {}
+    open_urns = [urn]
+    while open_urns:
+        one = open_urns.pop()
+        if one in known or one not in by_urn:
+            continue
+        known[one] = None
+        if one != urn and by_urn[one].type not in TAGGED_FOR_OTHERS:
+            continue
+        if concerns(by_urn[one]):
+            return True
+        open_urns += (on for urns in behind[one].values() for on in urns)
+    return False

@@ -60,6 +60,7 @@ class Case:
         base_dir: Path | None = None,
         waivers: Facts | None = None,
         deployed_region: str = "",
+        seller: str = "",
     ) -> None:
         """Keep what is judged.
 
@@ -69,6 +70,7 @@ class Case:
         is what there is to say of waivers: they are a case of their own. `deployed_region` is where
         a machine is made, empty where nothing but the declaration says it; `workload` keeps the
         region that was declared.
+        `seller` is the service that bills the machines at prices of its own, empty for EC2.
         """
         self.name = name
         self.workload = workload
@@ -84,6 +86,7 @@ class Case:
         self.base_dir = base_dir
         self.waivers = waivers
         self.deployed_region = deployed_region
+        self.seller = seller
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}
         self._without: dict[tuple[str, ...], Resolution | None] = {}

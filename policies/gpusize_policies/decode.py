@@ -15,6 +15,8 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"
 """Key that marks a special object, and the mark of a secret (pulumi's properties.go)."""
 
+WITH_TAGS = ("tags", "tagsAll", "tagSpecifications", "resourceTags", "computeResources")
+"""Properties that tags stand in: of a resource, and of the machines that it launches."""
 POINTING = SENTINELS | {WORKLOAD_TAG}
 """Keys of a group's tags that name the workload, or may."""
 
@@ -40,9 +42,7 @@ def may_point(properties: Struct) -> bool:
     A tag set that is not known may; so may anything of a shape that is not the usual one.
     """
     fields = properties.fields
-    return any(
-        key in fields and _may_hold(fields[key]) for key in ("tags", "tagsAll", "tagSpecifications")
-    )
+    return any(key in fields and _may_hold(fields[key]) for key in WITH_TAGS)
 
 
 def _may_hold(value: Wire) -> bool:

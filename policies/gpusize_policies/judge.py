@@ -81,12 +81,13 @@ def is_askable(case: Case, needs: Needs) -> bool:
 
 def _finding(item: Rule, level: Severity, case: Case, remark: Remark) -> Finding:
     fix = join_fixes(remark.fixes)
+    place = case.subject.path if case.subject.resource else ""
     return Finding(
         code=item.code,
         name=item.name,
         severity=level,
         subject=case.subject,
-        message=compose(item.code, item.name, case.name, remark.text, fix),
+        message=compose(item.code, item.name, case.name, remark.text, fix, place),
         fix=fix,
         numbers=remark.numbers,
     )

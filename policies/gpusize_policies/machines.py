@@ -9,12 +9,17 @@ from gpusize_policies.networks import behind, closed_ways, joining, reaches_s3_b
 from gpusize_policies.reading import (
     ABSENT,
     BLOCK,
+    CAPACITY_PROVIDER,
     DEFERRED,
+    EMR_CLUSTER,
+    GROUP,
     INTERFACE,
     KEEPING,
     PLACEMENT_GROUP,
     RESERVATION,
+    SERVICE,
     SUBNET,
+    TASK_DEFINITION,
     TEMPLATES,
     UNKNOWN,
     Props,
@@ -33,12 +38,23 @@ from gpusize_policies.reading.selection import (
     ON_DEMAND,
     SPOT,
 )
-from gpusize_policies.reading.values import ELSEWHERE, agreed
+from gpusize_policies.reading.values import ELSEWHERE, agreed, tag_of
 
 if TYPE_CHECKING:
     from gpusize_policies.declared import Declared, Pins
 
 PERCENT = 100
+
+NEARER = (TASK_DEFINITION, CAPACITY_PROVIDER, GROUP)
+"""What stands between a machine and the templates that it is launched from, the nearest first."""
+LAST = tuple(sorted(TEMPLATES))
+LAUNCHERS = {
+    SERVICE: (TASK_DEFINITION, CAPACITY_PROVIDER),
+    CAPACITY_PROVIDER: (GROUP,),
+    TASK_DEFINITION: (),
+    **dict.fromkeys(LAST, ()),
+}
+"""What says more of what a type launches; of all others a launch template does."""
 
 
 class Seen(NamedTuple):
@@ -58,10 +74,16 @@ Stack = Mapping[str, Seen]
 
 
 def templates(seen: Seen, stack: Stack) -> tuple[Seen, ...]:
-    """Return what of the stack says how a machine is launched: templates, a configuration."""
-    if seen.type in TEMPLATES:
-        return ()
-    return tuple(one for kind in sorted(TEMPLATES) for one in behind((seen,), kind, stack))
+    """Return what says more of a machine than it does itself, the nearest first.
+
+    Most often a launch template; of a service of ECS its task and what that is placed on.
+    """
+    found: dict[str, Seen] = {}
+    for kind in LAUNCHERS.get(seen.type, LAST):
+        for one in behind((seen,), kind, stack):
+            found[one.urn] = one
+            found.update((more.urn, more) for more in templates(one, stack))
+    return tuple(found.values())
 
 
 def joined(
@@ -72,11 +94,15 @@ def joined(
     `joins` is `networks.joining(stack)`, worked out once for many machines.
     """
     told = templates(seen, stack)
-    given = merged([one for one in (select(it.type, it.props) for it in told) if one])
-    found = filled(own, given) if given else own
+    found = own
+    for kinds in (*((kind,) for kind in NEARER), LAST):
+        layer = [select(it.type, it.props) for it in told if it.type in kinds]
+        given = merged([one for one in layer if one])
+        found = filled(found, given) if given else found
     if found.role is Role.MACHINE and found.market == ABSENT:
         found = found._replace(market=Value(ON_DEMAND))
     chain = (seen, *told)
+    found = _with_workload(found, chain, stack)
     found = _with_interfaces(found, chain, stack)
     found = _with_zones(found, chain, stack)
     found = _with_reservation(found, chain, stack)
@@ -126,6 +152,8 @@ def _nodes(selection: Selection, declared: Declared) -> int | None:
     workload, decided = declared.workload, declared.decided
     if workload is None or workload.nodes_per_replica is not None:
         return None
+    if selection.nodes.says and selection.nodes.value:
+        return int(selection.nodes.value)
     planned = decided.pins if decided else {}
     if planned.get("instance_type") == selection.instance_type.text:
         nodes = planned.get("nodes_per_replica")
@@ -133,7 +161,9 @@ def _nodes(selection: Selection, declared: Declared) -> int | None:
             return nodes
     if selection.role in KEEPING:
         return None
-    return 1 if hasattr(workload, "replicas") else selection.size or 1
+    if hasattr(workload, "replicas") or selection.is_pool:
+        return 1
+    return selection.size or 1
 
 
 def _replicas(selection: Selection, declared: Declared, nodes: int | None) -> object:
@@ -221,6 +251,15 @@ def _joined_types(*lists: Value) -> Value:
 def _united(requirements: Iterable[Value]) -> Value:
     """All sets of attributes, each once."""
     return _joined_types(*requirements)
+
+
+def _with_workload(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:
+    """Take the tag of the cluster that machines are added to."""
+    if found.workload != DEFERRED:
+        return found
+    for one in behind(chain, EMR_CLUSTER, stack):
+        return found._replace(workload=tag_of(Props(one.props), "tags"))
+    return found
 
 
 def _with_interfaces(found: Selection, chain: Sequence[Seen], stack: Stack) -> Selection:

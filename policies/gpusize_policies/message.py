@@ -48,11 +48,15 @@ def not_known(properties: tuple[str, ...]) -> Remark:
     )
 
 
-def compose(code: str, name: str, workload: str, text: str, fix: str) -> str:
-    """Build the message; a text that is too long loses its end, never the code or the page."""
+def compose(code: str, name: str, workload: str, text: str, fix: str, place: str = "") -> str:
+    """Build the message; a text that is too long loses its end, never the code or the page.
+
+    `place` is the part of a resource that is meant, where it has several.
+    """
     head = f"{code} {name}: "
     if workload:
         head += f"workload '{printable(workload, LONGEST_NAME)}': "
+    head += f"{place}: " if place else ""
     tail = f" Docs: {docs_page(code, name)}"
     room = LONGEST - len(head) - len(tail)
     help_text = f" Fix: {_sentence(fix)}" if fix else ""

@@ -33,23 +33,27 @@ from gpusize_policies.reading import (
     DEFERRED,
     EXTRACTORS,
     KEEPING,
+    PARTED,
     Role,
     Selection,
     Value,
     is_region,
-    select,
+    selections,
 )
+from gpusize_policies.reading.families import expanded, is_several, names_family
 from gpusize_policies.reading.selection import BY_ATTRIBUTES
 from gpusize_policies.reading.values import first
 from gpusize_policies.reading.waiver_tag import waiver_tag
+from gpusize_policies.tasks import Tasks, tasks_of, with_task
 from gpusize_policies.waiving import Waiving
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
     from gpusize.resolving.listed import Survey
+    from gpusize_catalog.store import Catalog
     from gpusize_policies.settings import Settings
 
-KINDS = frozenset({COMPONENT, *EXTRACTORS})
+KINDS = frozenset({COMPONENT, *EXTRACTORS, *PARTED})
 """Types of resources that are judged."""
 
 RENAME = "give each a name of its own"
@@ -130,6 +134,11 @@ class Session:
         return self.waiving.of_settings() if self.run.settings.waivers else ()
 
     @cached_property
+    def _unpriced(self) -> Catalog:
+        """The catalog for what is not bought from EC2: its prices are not those of others."""
+        return self.context.catalog.without_prices()
+
+    @cached_property
     def file(self) -> Path | None:
         """The file of declarations that tags refer to, where there is one."""
         named = self.run.settings.workloads
@@ -197,16 +206,20 @@ class Session:
         behind = self._templates = {seen.urn: templates(seen, stack) for seen in resources}
         launched = {one.urn for ones in behind.values() for one in ones}
         joins = joining(stack)
-        for seen in resources:
-            selection = select(seen.type, seen.props)
-            if selection is None or seen.urn in launched:
-                continue
+        found = [
+            (seen, joined(seen, part, stack, joins))
+            for seen in resources
+            if seen.urn not in launched
+            for part in selections(seen.type, seen.props)
+        ]
+        tasks = tasks_of((part for _, part in found), self._components)
+        for seen, part in found:
             said = {
                 (one.code, one.message, one.waived_by)
                 for urn in (seen.urn, *(one.urn for one in behind[seen.urn]))
                 for one in self._told.get(urn, ())
             }
-            for finding in self._whole(seen, joined(seen, selection, stack, joins)):
+            for finding in self._whole(seen, part, tasks):
                 if (finding.code, finding.message, finding.waived_by) not in said:
                     yield seen.urn, finding
         for finding in self.waiving.unused() if self._answers else ():
@@ -240,8 +253,11 @@ class Session:
 
     def _alone(self, seen: Seen) -> tuple[Finding, ...]:
         """Judge a resource by what it says itself, where that is enough."""
-        selection = select(seen.type, seen.props)
-        if selection is None or not selection.workload.text or is_deferred(selection):
+        parts = selections(seen.type, seen.props)
+        return tuple(finding for part in parts for finding in self._part(seen, part))
+
+    def _part(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
+        if not selection.workload.text or is_deferred(selection) or _waits(selection):
             return ()
         declared = self._find(selection.workload.text)
         if declared is None or not selection.instance_type.text:
@@ -250,7 +266,7 @@ class Session:
             return ()
         return self._machine(seen, selection, declared, whole=False)
 
-    def _whole(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
+    def _whole(self, seen: Seen, selection: Selection, tasks: Tasks) -> tuple[Finding, ...]:
         """Judge a resource by all that the stack says of it."""
         workload = selection.workload
         if workload == DEFERRED or (workload.known and not workload.text):
@@ -262,8 +278,10 @@ class Session:
         declared = self._find(workload.text)
         if declared is None:
             declared = Declared(None, None, self._missing(workload.text))
-            return self._ask(seen, workload.text, declared, ())
-        return self._machine(seen, selection, declared, whole=True)
+            return self._ask(seen, workload.text, declared, (), part=selection)
+        if selection.role is Role.TASK and workload.text in tasks.placed:
+            return ()  # judged with the machines that it runs on
+        return self._machine(seen, with_task(selection, tasks), declared, whole=True)
 
     def _machine(
         self, seen: Seen, selection: Selection, declared: Declared, *, whole: bool
@@ -274,12 +292,17 @@ class Session:
         name = selection.workload.text
         region, doubts = self._region_of(seen, selection)
         selection = opened(selection, self.context, region or _region(declared))
+        by_family = names_family(selection)
+        selection = expanded(selection, self.context.catalog)
+        by_family = by_family and not self._has_no_gpu(selection)
         unknown = _unknown(selection)
         if unknown:
-            return self._ask(seen, name, Declared(None, None), (), unknown)
+            return self._ask(seen, name, Declared(None, None), (), unknown, selection)
+        if selection.is_helper and self._has_no_gpu(selection):
+            return ()
         pins = pinned(selection, declared, (region,) if region else ())
         found: Survey | None = None
-        if is_choice(selection) and declared.workload is not None:
+        if (is_choice(selection) or by_family) and declared.workload is not None:
             found = self._survey(name, declared, pins, selection.types.value)
             selection = represented(selection, found)
             pins = pinned(selection, declared, (region,) if region else ())
@@ -289,7 +312,8 @@ class Session:
             declared,
             tuple(pins.items()),
             doubts,
-            selection=selection if whole else None,
+            part=selection,
+            whole=whole,
             only=_spoken(selection),
             region=region,
             survey=found,
@@ -317,6 +341,9 @@ class Session:
             workload, folder = declared.workload.pinned(pins), self._folder_of(declared)
             self._surveys[question] = surveyed(workload, names, self.context, folder)
         return self._surveys[question]
+
+    def _has_no_gpu(self, selection: Selection) -> bool:
+        return self.context.catalog.find_instance(selection.instance_type.text) is None
 
     def _missing(self, name: str) -> Problem:
         """Say where a declaration was looked for, and which name may be meant."""
@@ -348,13 +375,11 @@ class Session:
 
     def _tell_unknown(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
         """Unknown tags are told where the type says that there is a GPU to speak of."""
-        named = selection.instance_type.text
         asked = selection.requirements.value or ()
-        if not any(one.demands for one in asked) and not (
-            named and self.context.catalog.find_instance(named)
-        ):
+        selection = expanded(selection, self.context.catalog)
+        if not any(one.demands for one in asked) and self._has_no_gpu(selection):
             return ()
-        return self._ask(seen, "", Declared(None, None), (), (selection.unknown[0],))
+        return self._ask(seen, "", Declared(None, None), (), (selection.unknown[0],), selection)
 
     def _waiver_tag(self, seen: Seen) -> Value:
         """Read the tag of a machine, else that of its launch template."""
@@ -369,14 +394,24 @@ class Session:
         declared: Declared,
         pins: tuple[tuple[str, object], ...],
         unknown: tuple[str, ...] = (),
-        selection: Selection | None = None,
+        part: Selection | None = None,
+        *,
+        whole: bool = False,
         only: frozenset[str] | None = None,
         region: str = "",
         survey: Survey | None = None,
     ) -> tuple[Finding, ...]:
-        """Evaluate a case, or take the answer that an equal one got; `only` names what counts."""
-        subject = Subject(workload=name, resource=seen.urn)
-        question = (name, declared.key, pins, declared.missing, unknown, selection)
+        """Evaluate a case, or take the answer that an equal one got; `only` names what counts.
+
+        `part` is what a machine asks for; rules see it where it is the `whole` of it.
+        """
+        place, seller = (part.place, part.seller) if part else ("", "")
+        selection = part if whole else None
+        subject = Subject(workload=name, resource=seen.urn, path=place)
+        question = (
+            *(name, declared.key, pins, declared.missing, unknown),
+            *(selection, place, seller),
+        )
         if question not in self._answers:
             decided = declared.decided
             if seen.type != COMPONENT:
@@ -384,7 +419,7 @@ class Session:
             case = Case(
                 name,
                 declared.workload,
-                catalog=self.context.catalog,
+                catalog=self._unpriced if seller else self.context.catalog,
                 today=self.run.today,
                 settings=self.run.settings,
                 subject=subject,
@@ -395,6 +430,7 @@ class Session:
                 selection=selection,
                 base_dir=self._folder_of(declared),
                 deployed_region=region,
+                seller=seller,
             )
             if survey is not None:
                 case.survey = survey
@@ -427,13 +463,18 @@ def _spoken(selection: Selection) -> frozenset[str] | None:
     return OF_ATTRIBUTES if selection.instance_type == BY_ATTRIBUTES else None
 
 
+def _waits(selection: Selection) -> bool:
+    """Tell whether what runs decides which of the types of a pool are taken, or how many."""
+    return selection.role is Role.TASK or (selection.is_pool and is_several(selection))
+
+
 def _unknown(selection: Selection) -> tuple[str, ...]:
     """Name what a judgement cannot do without."""
     names: list[str] = []
     if not selection.instance_type.text and not selection.admitted.says:
-        names += selection.doubts("requirements") or ("instanceType",)
+        names += selection.doubts("requirements") or (selection.name_of("instance_type"),)
     if not selection.market.known:
-        names.append("instanceMarketOptions.marketType")
+        names.append(selection.name_of("market"))
     if selection.role is Role.RESERVATION:
         names += selection.doubts("reserved", "reserved_until")
     return tuple(names)

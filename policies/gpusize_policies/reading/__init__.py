@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpusize_policies.reading import fleets, groups, instances, reservations
+from gpusize_policies.reading import (
+    batch,
+    ecs,
+    eks,
+    emr,
+    fleets,
+    groups,
+    instances,
+    reservations,
+    sagemaker,
+    services,
+)
 from gpusize_policies.reading.networks import NETWORKS
 from gpusize_policies.reading.selection import (
     FLEET,
@@ -31,6 +42,10 @@ BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
 PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
 SUBNET = "aws:ec2/subnet:Subnet"
 INTERFACE = "aws:ec2/networkInterface:NetworkInterface"
+CAPACITY_PROVIDER = "aws:ecs/capacityProvider:CapacityProvider"
+TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
+SERVICE = "aws:ecs/service:Service"
+EMR_CLUSTER = "aws:emr/cluster:Cluster"
 
 EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
     INSTANCE: instances.instance,
@@ -43,8 +58,37 @@ EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
     RESERVATION: reservations.capacity_reservation,
     BLOCK: reservations.capacity_block,
     HOST: reservations.dedicated_host,
+    "aws:batch/computeEnvironment:ComputeEnvironment": batch.environment,
+    "aws:batch/jobDefinition:JobDefinition": batch.job,
+    "aws:eks/nodeGroup:NodeGroup": eks.node_group,
+    CAPACITY_PROVIDER: ecs.capacity_provider,
+    TASK_DEFINITION: ecs.task,
+    SERVICE: ecs.service,
+    "aws:emr/instanceFleet:InstanceFleet": emr.instance_fleet,
+    "aws:emr/instanceGroup:InstanceGroup": emr.instance_group,
+    "aws:gamelift/fleet:Fleet": services.game_fleet,
+    "aws:gamelift/gameServerGroup:GameServerGroup": services.game_server_group,
+    "aws:imagebuilder/infrastructureConfiguration:InfrastructureConfiguration": (
+        services.image_builder
+    ),
+    "aws:sagemaker/app:App": sagemaker.app,
+    "aws:sagemaker/dataQualityJobDefinition:DataQualityJobDefinition": sagemaker.processing,
+    "aws:sagemaker/monitoringSchedule:MonitoringSchedule": sagemaker.monitoring,
+    "aws:sagemaker/notebookInstance:NotebookInstance": sagemaker.notebook,
 }
-"""How to read each resource type that selects instances."""
+"""How to read each resource type that selects instances in one way."""
+
+PARTED: dict[str, Callable[[Props], tuple[Selection, ...]]] = {
+    EMR_CLUSTER: emr.cluster,
+    "aws:sagemaker/domain:Domain": sagemaker.domain,
+    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": sagemaker.endpoint_configuration,
+    "aws:sagemaker/hyperParameterTuningJob:HyperParameterTuningJob": sagemaker.tuning_job,
+    "aws:sagemaker/pipeline:Pipeline": sagemaker.pipeline,
+    "aws:sagemaker/space:Space": sagemaker.space,
+    "aws:sagemaker/trainingJob:TrainingJob": sagemaker.training_job,
+    "aws:sagemaker/userProfile:UserProfile": sagemaker.user_profile,
+}
+"""How to read those of which each part selects instances of its own."""
 
 TEMPLATES = frozenset({LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION})
 """Types that say what others launch."""
@@ -90,8 +134,17 @@ def _reserve(selection: Selection) -> object:
     return Reserve.model_construct(instances=selection.reserved.value, until=until)
 
 
+def selections(resource_type: str, props: Any) -> tuple[Selection, ...]:
+    """Return what each part of a resource selects, most often one."""
+    parts = PARTED.get(resource_type)
+    if parts is not None:
+        return tuple(part._replace(kind=resource_type) for part in parts(Props(props)))
+    found = select(resource_type, props)
+    return (found,) if found is not None else ()
+
+
 def select(resource_type: str, props: Any) -> Selection | None:
-    """Return what a resource selects; None where its type selects no instances."""
+    """Return what a resource selects; None where its type selects nothing, or in several parts."""
     extractor = EXTRACTORS.get(resource_type)
     return extractor(Props(props))._replace(kind=resource_type) if extractor else None
 
@@ -99,7 +152,9 @@ def select(resource_type: str, props: Any) -> Selection | None:
 __all__ = [
     "ABSENT",
     "BLOCK",
+    "CAPACITY_PROVIDER",
     "DEFERRED",
+    "EMR_CLUSTER",
     "EXTRACTORS",
     "FLEET",
     "GROUP",
@@ -109,12 +164,15 @@ __all__ = [
     "KEEPING",
     "LAUNCH_CONFIGURATION",
     "LAUNCH_TEMPLATE",
+    "PARTED",
     "PLACEMENT_GROUP",
     "RESERVATION",
     "SENTINELS",
+    "SERVICE",
     "SPOT_FLEET",
     "SUBNET",
     "SURROUNDINGS",
+    "TASK_DEFINITION",
     "TEMPLATES",
     "UNKNOWN",
     "Props",
@@ -127,4 +185,5 @@ __all__ = [
     "pins",
     "reservations",
     "select",
+    "selections",
 ]

@@ -43,6 +43,8 @@ class Role(str, Enum):
     """A capacity block, which is paid for whole."""
     HOST = "host"
     """A dedicated host, which is paid for until it is released."""
+    TASK = "task"
+    """Says what runs, on machines that another resource selects."""
 
 
 KEEPING = frozenset({Role.RESERVATION, Role.BLOCK, Role.HOST})
@@ -63,7 +65,8 @@ class Selection(NamedTuple):
     """`odcr` or `capacity-block` where the reservation is one of the stack."""
     reservation_zone: Value = ABSENT
     types: Value = ABSENT
-    """Instance types that may be launched, where several are listed or admitted."""
+    """Instance types that may be launched, where several are listed or admitted; a word without a
+    size stands for its family until `families.expanded`."""
     more_types: Value = ABSENT
     """Deferred where launch templates add types to those that are listed."""
     requirements: Value = ABSENT
@@ -87,6 +90,8 @@ class Selection(NamedTuple):
     """Whether what comes from S3 goes through a NAT gateway."""
     max_price: Value = ABSENT
     """USD per hour above which spot capacity is given up."""
+    max_price_percent: Value = ABSENT
+    """The same as a part of the on-demand price."""
     allocation: Value = ABSENT
     """How a group picks among spot pools."""
     on_demand_base: Value = ABSENT
@@ -101,12 +106,30 @@ class Selection(NamedTuple):
     """Instances of a reservation."""
     reserved_until: Value = ABSENT
     """Day on which a reservation ends, YYYY-MM-DD."""
+    least_vcpus: Value = ABSENT
+    desired_vcpus: Value = ABSENT
+    most_vcpus: Value = ABSENT
+    """Size of what is counted in vCPUs and not in instances."""
+    gpus: Value = ABSENT
+    """GPUs that what runs on one instance asks for."""
+    nodes: Value = ABSENT
+    """Instances that one run takes, where what runs says it."""
     launches: Value = ABSENT
     """What is started there: a tuple of `gpusize_policies.launched.Launch`. Its texts hold secrets,
     so rules never see it."""
     kind: str = ""
     """Type of the resource: what properties are called depends on it."""
     role: Role = Role.MACHINE
+    place: str = ""
+    """Path of the part of the resource that this is, where it has several."""
+    seller: str = ""
+    """Service that bills the instances at prices of its own; empty: EC2."""
+    is_pool: bool = False
+    """Whether other work may share the instances: how many there are says nothing of one run."""
+    is_helper: bool = False
+    """Whether it serves the work from beside, mostly without an accelerator."""
+    named: tuple[tuple[str, str], ...] = ()
+    """Fields that other properties say than on EC2."""
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -115,9 +138,13 @@ class Selection(NamedTuple):
 
     def doubts(self, *fields: str) -> tuple[str, ...]:
         """Name those properties behind some fields whose value is not known yet."""
-        names = {**PROPERTIES, **PROPERTIES_OF.get(self.kind, {})}
-        found = (names[field] for field in fields if not getattr(self, field).known)
+        found = (self.name_of(field) for field in fields if not getattr(self, field).known)
         return tuple(dict.fromkeys(found))
+
+    def name_of(self, field: str) -> str:
+        """Name the property that says a field."""
+        own = {**PROPERTIES_OF.get(self.kind, {}), **dict(self.named)}
+        return own.get(field) or PROPERTIES[field]
 
     @property
     def size(self) -> int | None:
@@ -149,6 +176,7 @@ PROPERTIES = {
     "closed_ways": "rules of the security group",
     "s3_by_nat": "routes of the subnet",
     "max_price": "maxPrice",
+    "max_price_percent": "bidPercentage",
     "allocation": "spotAllocationStrategy",
     "on_demand_base": "onDemandBaseCapacity",
     "on_demand_percent": "onDemandPercentageAboveBaseCapacity",
@@ -158,6 +186,11 @@ PROPERTIES = {
     "reserved": "instanceCount",
     "reserved_until": "endDate",
     "launches": "userData",
+    "least_vcpus": "minVcpus",
+    "desired_vcpus": "desiredVcpus",
+    "most_vcpus": "maxVcpus",
+    "gpus": "resourceRequirements",
+    "nodes": "numNodes",
 }
 """What to call each field in a message: the property that says it."""
 

@@ -174,6 +174,15 @@ def present(*values: Value) -> Value:
     return Value(True) if found.value not in (None, "") else ABSENT
 
 
+def names_of(props: Props, path: str) -> Value:
+    """Read a list of names, each once, in its order; absent where there is none."""
+    items, complete = props.items(path)
+    if not complete or not all(isinstance(item.value, str) for item in items):
+        return UNKNOWN
+    names = tuple(dict.fromkeys(item.value for item in items if item.value))
+    return Value(names) if names else ABSENT
+
+
 def tag_of(props: Props, path: str) -> Value:
     """Read the tag that names the workload; its name holds a colon, never a dot."""
     tags = props.get(path)

@@ -247,7 +247,8 @@ def on_demand_not_sold(case: Case) -> Iterator[Remark]:
     Limits: only where AWS says so; a price that is merely missing is GPU806 or GPU812.
     Sources: https://aws.amazon.com/ec2/capacityblocks/pricing/
     """
-    return wrapped(case, "on-demand-not-sold")
+    if not case.seller:
+        yield from wrapped(case, "on-demand-not-sold")
 
 
 @rule("GPU519", "odcr-paid-while-idle", Severity.WARN, since="0.1")

@@ -116,7 +116,7 @@ def spot_single_pool(case: Case) -> Iterator[Remark | Doubt]:
     if selection.allocation.text == LOWEST_PRICE:
         yield Remark(
             f"spot pools are picked by {LOWEST_PRICE} alone, which are taken back most",
-            (f"spotAllocationStrategy: {BEST_STRATEGY}",),
+            (f"{selection.name_of('allocation')}: {BEST_STRATEGY}",),
             {"strategy": LOWEST_PRICE},
         )
     elif not selection.allocation.known:
@@ -171,11 +171,13 @@ def spot_max_price_below_market(case: Case) -> Iterator[Remark | Doubt]:
     candidate, selection = _of(case)
     if selection.market.text != SPOT:
         return
-    if not selection.max_price.known:
-        yield Doubt(selection.doubts("max_price"))
+    unknown = selection.doubts("max_price", "max_price_percent")
+    if unknown:
+        yield Doubt(unknown)
         return
-    limit = selection.max_price.value
-    floors = [price * (1 - MOST_DISCOUNT) for price in _on_demand(candidate, selection)]
+    steady = _on_demand(candidate, selection)
+    limit = _limit(selection, steady)
+    floors = [price * (1 - MOST_DISCOUNT) for price in steady]
     if limit is None or not floors or limit >= min(floors):
         return
     yield Remark(
@@ -199,8 +201,8 @@ def spot_max_price_doubtful(case: Case) -> Iterator[Remark | Doubt]:
     Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html
     """
     candidate, selection = _of(case)
-    limit = selection.max_price.value if selection.max_price.known else None
     steady = _on_demand(candidate, selection)
+    limit = _limit(selection, steady)
     if selection.market.text != SPOT or limit is None or not steady:
         return
     if limit >= max(steady):
@@ -221,6 +223,15 @@ def spot_max_price_doubtful(case: Case) -> Iterator[Remark | Doubt]:
         ("leave out the maximum price",),
         {"maxPriceUsd": limit, "lowestSeenUsd": lowest, "priceDate": seen[0].date},
     )
+
+
+def _limit(selection: Selection, steady: list[float]) -> float | None:
+    """The least of the maximum prices, USD per hour; None where there is none, or none is known."""
+    percent = selection.max_price_percent
+    parts = [min(steady) * percent.value / PERCENT] if percent.says and steady else []
+    if selection.max_price.says:
+        parts.append(selection.max_price.value)
+    return min(parts, default=None)
 
 
 def _types(candidate: Candidate, selection: Selection) -> tuple[str, ...]:

@@ -28,10 +28,11 @@ def instance_not_offered_in_region(case: Case) -> Iterator[Remark]:
     Why: a launch fails there, after the program has built everything around it.
     Fix: take a region that offers the type, or the type that the finding names.
     Limits: only where AWS says so; a region that the catalog does not know is GPU812. Silent
-        where GPU803 fires: a retired type is offered nowhere.
+        where GPU803 fires: a retired type is offered nowhere. What services that sell instances at
+        their own prices offer (SageMaker, GameLift), the catalog does not know.
     Sources: `aws ec2 describe-instance-type-offerings`
     """
-    if not case.reasons("retired-instance"):
+    if not case.reasons("retired-instance") and not case.seller:
         yield from wrapped(case, "instance-not-offered-in-region")
 
 
@@ -143,10 +144,17 @@ def price_unknown(case: Case) -> Iterator[Remark]:
 
     Why: rules about money are silent without a price, and a missing price is never taken as zero.
     Fix: add the price to a catalog overlay, with its date and source.
-    Limits: silent where the type is not sold there at all: GPU518, GPU801 or GPU803 say so.
+    Limits: silent where the type is not sold there at all: GPU518, GPU801 or GPU803 say so. Prices
+        of services that sell instances at their own (SageMaker, GameLift) are always unknown.
     Sources: the catalog's `prices` table
     """
-    if not any(case.reasons(name) for name in NOT_SOLD):
+    if case.seller:
+        yield Remark(
+            f"{case.seller} has prices of its own, which the catalog does not hold: those of EC2"
+            " are not taken for them",
+            (f"look them up on the price page of {case.seller}",),
+        )
+    elif not any(case.reasons(name) for name in NOT_SOLD):
         yield from plain(case, "price-unknown", "add it to a catalog overlay, dated")
 
 
@@ -300,6 +308,6 @@ def availability_unknown(case: Case) -> Iterator[Remark]:
     Fix: check the offering in your account, and add it to a catalog overlay.
     Sources: the catalog's `offerings` and `prices` tables
     """
-    return plain(
-        case, "availability-unknown", "check it in your account, then add it to an overlay"
-    )
+    if not case.seller:
+        fix = "check it in your account, then add it to an overlay"
+        yield from plain(case, "availability-unknown", fix)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpusize.tokens import WORKLOAD_TAG
 from gpusize_policies.decode import SECRET, SIGNATURE, decode, may_point, text_of
-from gpusize_policies.reading import DEFERRED, SENTINELS, select
+from gpusize_policies.reading import DEFERRED, SENTINELS, selections
 from gpusize_policies.session import KINDS
 
 UNKNOWN = sorted(SENTINELS)[0]
@@ -87,16 +87,17 @@ resources = st.fixed_dictionaries(
         "tags": tagged,
         "tagsAll": tagged,
         "tagSpecifications": st.lists(st.fixed_dictionaries({}, optional={"tags": tagged})),
+        "resourceTags": tagged,
+        "computeResources": st.fixed_dictionaries({}, optional={"tags": tagged}),
     },
 )
 
 
 @given(resources, st.sampled_from(sorted(kind for kind in KINDS if kind.startswith("aws:"))))
 def test_the_quick_look_misses_nothing_that_the_reader_finds(properties, kind):
-    found = select(kind, decode(wire(properties)))
-    assert found is not None
-    if found.workload != DEFERRED and (not found.workload.known or found.workload.value):
-        assert may_point(wire(properties))
+    for found in selections(kind, decode(wire(properties))):
+        if found.workload != DEFERRED and (not found.workload.known or found.workload.value):
+            assert may_point(wire(properties))
 
 
 def test_one_property_is_read_alone():

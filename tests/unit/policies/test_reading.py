@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from gpusize_policies.reading import (
     select,
 )
 from gpusize_policies.reading.selection import BY_ATTRIBUTES
+from tests.unit.policies.proxies import Proxy
 
 INSTANCE = "aws:ec2/instance:Instance"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -293,45 +294,6 @@ UNREAD: dict[str, set[tuple[Any, ...]]] = {
     RESERVATION: {("endDateType",)},
 }
 """Properties that do not matter, or tell nothing new, beside the others that stand there."""
-
-
-class UnknownValueError(Exception):
-    """Stands for the error of that name in pulumi-policy, which is not needed here."""
-
-
-class Proxy(Mapping[str, Any]):
-    """A mapping that is no dict and raises on unknown values, as the SDK's is."""
-
-    def __init__(self, target: dict[str, Any]) -> None:
-        self._target = target
-
-    def __getitem__(self, key: str) -> Any:
-        return _proxied(self._target[key])
-
-    def __len__(self) -> int:
-        return len(self._target)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._target)
-
-
-class ListProxy(Sequence[Any]):
-    def __init__(self, target: list[Any]) -> None:
-        self._target = target
-
-    def __getitem__(self, index: Any) -> Any:
-        return _proxied(self._target[index])
-
-    def __len__(self) -> int:
-        return len(self._target)
-
-
-def _proxied(value: Any) -> Any:
-    if isinstance(value, str) and value in SENTINELS:
-        raise UnknownValueError
-    if isinstance(value, dict):
-        return Proxy(value)
-    return ListProxy(value) if isinstance(value, list) else value
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
