@@ -77,21 +77,18 @@ GROUPS = {
         "property/test_diffusion_training",
     ),
     "training": Group(
-        dict.fromkeys(
-            (
-                "training/activations",
-                "training/adapters",
-                "training/kept",
-                "training/parts",
-                "training/recipe",
-                "training/setup",
-                "training/sharing",
-                "training/sizer",
-                "training/vision",
-            ),
-            "unit/memory/test_training",
-        ),
-        "unit/memory/test_training unit/test_memory_page unit/resolve/test_training "
-        "property/test_training",
+        {
+            "training/activations": "unit/memory/training/test_activations",
+            "training/adapters": "unit/memory/training/test_parts",
+            "training/kept": "unit/memory/training/test_kept unit/memory/training/test_adapted",
+            "training/parts": "unit/memory/training/test_parts",
+            "training/recipe": "unit/memory/training/test_recipe",
+            "training/setup": "unit/memory/training/test_setup",
+            "training/sharing": "unit/memory/training/test_recipe",
+            "training/sizer": "unit/memory/training/test_sizer unit/memory/training/test_moments",
+            "training/vision": "unit/memory/training/test_parts",
+        },
+        "property/test_training_terms unit/memory/test_training unit/test_memory_page "
+        "unit/resolve/test_training property/test_training",
     ),
 }

@@ -87,11 +87,9 @@ class Step(NamedTuple):
 
     def sequences_in(self, pool: int, tokens: int) -> float:
         """Samples of a micro batch that so many bytes hold."""
-        if pool < 0:
-            return 0.0
         first, last, tower = self._sequence(tokens)
         most = (pool + self.spare) // (first * self.many)
-        return min(most, pool // (max(last, tower) * self.many))
+        return max(0.0, min(most, pool // (max(last, tower) * self.many)))
 
     def longest(self, pool: int, limit: int) -> int:
         """Tokens of the longest sequence that so many bytes hold, one in a micro batch."""

@@ -241,6 +241,7 @@ def test_samples_are_bound_by_the_first_layer_and_the_tower_too():
     roomy = STEP._replace(spare=10**6)
     assert roomy.sequences_in(1_000, 4) == 1_000 // 168
     assert roomy._replace(tower=90).sequences_in(1_000, 4) == 1_000 // 180
+    assert roomy.sequences_in(-1, 4) == roomy.sequences_in(0, 4) == 0
 
 
 def test_the_longest_sequence_that_a_pool_holds():

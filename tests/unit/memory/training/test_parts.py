@@ -24,6 +24,8 @@ def test_one_rank_holds_all_parts_of_a_model():
 def test_tensor_ranks_share_matrices_and_repeat_norms_and_towers():
     held = parts.of_rank(AGATE, Layout(tp=4), WHOLE)
     assert held == (2_000, 20_640, 0, 520, 497_664)
+    thirds = parts.of_rank(PEBBLE, Layout(tp=3), WHOLE)
+    assert thirds == pytest.approx((8_000 / 3, 27_520, 0, 520, 0))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +110,8 @@ def test_layers_that_do_one_thing_share_the_work():
     assert parts.mlp_share(mixed) == pytest.approx(2 / 6)
     assert parts.mixing_share(mixed) == pytest.approx(4 / 6)
     assert parts.mlp_width(mixed) == pytest.approx(24)
+    one = PEBBLE._replace(attention=(AttentionGroup("full", 5), AttentionGroup("none", 1)))
+    assert parts.mlp_share(one) == pytest.approx(1 / 6)
     for kind in ("full", "none"):
         alike = PEBBLE._replace(attention=(AttentionGroup(kind, 6),))
         assert parts.mlp_share(alike) == parts.mixing_share(alike) == 1
@@ -137,8 +141,10 @@ def test_an_adapter_has_its_rank_on_both_sides_of_each_matrix(targets, sides):
 
 
 def test_one_side_of_an_adapter_is_cut_over_tensor_ranks():
-    """Inputs whole, outputs halved: 64, 48, 48, 68 of attention, 76, 76, 92 of the MLP."""
+    """Of 320 inputs and 304 outputs the inputs whole: 40 of all but 48 and 72."""
     assert adapter_params(PEBBLE, 3, AdapterTargets.ALL_LINEAR, 2).dense == 3 * 6 * 472
+    third = adapter_params(PEBBLE, 3, AdapterTargets.ALL_LINEAR, 3).dense
+    assert third == pytest.approx(3 * 6 * (320 + 304 / 3))
 
 
 def test_a_plain_mlp_has_two_adapters():
@@ -165,6 +171,8 @@ def test_experts_without_a_shared_one_leave_no_dense_mlp():
     late = GRAVEL._replace(first_dense_layers=None, moe_intermediate=None, shared_experts=None)
     found = adapter_params(late, 1, AdapterTargets.ALL_LINEAR, 1)
     assert found == AdapterParams(5 * 288, 5 * 4 * 3 * (40 + 72))
+    blank = late._replace(intermediate=None)
+    assert adapter_params(blank, 1, AdapterTargets.ALL_LINEAR, 1) == (5 * 288, 0)
     bare = PEBBLE._replace(intermediate=None)
     assert adapter_params(bare, 1, AdapterTargets.ALL_LINEAR, 1) == (6 * 288, 0)
 
