@@ -38,6 +38,8 @@ SEPARATORS = re.compile(r"[\s,]+")
 """Between ids in one tag; AWS takes a space in the tags of every service."""
 WILD = "*?"
 """Characters of a pattern that stand for others."""
+WHOLE_RUN = "pulumi:pulumi:Stack::*"
+"""Resource that stands for what a run takes as a whole, in a preview and in the command."""
 LAST_OF_URN = 3
 """Separators before the name in a URN: stack, project and type stand above it
 (https://www.pulumi.com/docs/iac/concepts/resources/names/)."""
@@ -196,6 +198,8 @@ def covers(waiver: Waiver, subject: Subject, named: frozenset[str] = frozenset()
     if waiver.workload:
         return waiver.workload == subject.workload
     if waiver.resource:
+        if not subject.workload and not subject.resource:
+            return waiver.resource == WHOLE_RUN
         return _matches(waiver.resource, subject.resource)
     return waiver.id in named
 

@@ -24,6 +24,7 @@ from gpusize_policies.settings_file import parse, schema
 from gpusize_policies.waivers import (
     SHORTEST_REASON,
     SOON_DAYS,
+    WHOLE_RUN,
     State,
     Waiver,
     apply,
@@ -158,6 +159,15 @@ def test_a_resource_is_named_by_urn_type_or_name(pattern: str, is_covered: bool)
 def test_brackets_in_a_name_are_no_pattern() -> None:
     waiver = GOOD._replace(workload="", resource="web[0]")
     assert covers(waiver, Subject("", f"urn:pulumi:prod::shop::{INSTANCE}::web[0]"))
+
+
+def test_a_run_as_a_whole_is_named_by_the_stack_and_nothing_else() -> None:
+    whole = Subject("")
+    assert covers(GOOD._replace(workload="", resource=WHOLE_RUN), whole)
+    for resource in ("*", "pulumi:pulumi:*::*", "pulumi:pulumi:Stack::shop-dev", "web-*"):
+        assert not covers(GOOD._replace(workload="", resource=resource), whole)
+    assert not covers(GOOD, whole)
+    assert not covers(GOOD._replace(workload="", resource=WHOLE_RUN), Subject("chat", URN))
 
 
 def test_a_tag_reaches_what_names_no_target_and_widens_nothing() -> None:
