@@ -10,12 +10,12 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from queue import Queue
 
 from bench.mutation.groups import FOLDER, GROUPS, Group
-from bench.mutation.mutants import Mutant, change, mutants_of, mutated
+from bench.mutation.mutants import Mutant, change, is_python, mutants_of, mutated
 from bench.mutation.running import ROOT, Scratch
 from bench.mutation.summary import LEAST_SHARE, Found, Outcome, to_data, to_text
 
@@ -69,8 +69,9 @@ def _run(group: Group, asked: argparse.Namespace, copies: Queue[Scratch]) -> Fou
                 mutants.append(mutant)
     for scratch in list(copies.queue):
         scratch.check(tuple(dict.fromkeys(chain(*chain(*tests.values())))))
-    count = min(asked.sample or len(mutants), len(mutants))
-    sample = random.Random(asked.seed).sample(mutants, count)
+    random.Random(asked.seed).shuffle(mutants)
+    valid = (one for one in mutants if is_python(mutated(sources[one.path], one)))
+    sample = tuple(islice(valid, asked.sample or None))
 
     def outcome(mutant: Mutant) -> Outcome:
         source = sources[mutant.path]

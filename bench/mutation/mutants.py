@@ -118,6 +118,15 @@ def mutated(source: str, mutant: Mutant) -> str:
     return str(changed)
 
 
+def is_python(source: str) -> bool:
+    """Whether a changed module can be read at all; what cannot is no mutant."""
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
+
+
 def change(source: str, changed: str) -> Change:
     """The lines that differ."""
     lines = difflib.ndiff(source.splitlines(), changed.splitlines())

@@ -17,9 +17,9 @@ from bench.mutation.warm import BROKEN, SAID, TIMED_OUT
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("catalog", "plugin", "policies")
 LISTED = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-PASSED, FAILED, INTERRUPTED = 0, 1, 2
-"""Exit codes of pytest; it is interrupted where a module cannot be imported any more."""
-NOTICED = frozenset({FAILED, INTERRUPTED, BROKEN, TIMED_OUT})
+PASSED, FAILED, INTERRUPTED, MISUSED = 0, 1, 2, 4
+"""Exit codes of pytest; the last two where a test, or what they share, cannot be imported."""
+NOTICED = frozenset({FAILED, INTERRUPTED, MISUSED, BROKEN, TIMED_OUT})
 TIMES_LONGER, SECONDS_MORE = 4, 20
 """A change that makes tests run so much longer than before does not end: it is noticed."""
 LATER_NS = 10**10

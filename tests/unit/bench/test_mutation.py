@@ -11,6 +11,7 @@ from bench.mutation.mutants import (
     Change,
     Mutant,
     change,
+    is_python,
     mutants_of,
     mutated,
     operator_reason,
@@ -104,6 +105,11 @@ def test_operators_that_mean_nothing_are_left_out(operator: str, left_out: bool)
 
 def test_a_change_is_shown_by_its_lines() -> None:
     assert change("a = 1\nb = 2\n", "a = 1\nb =  3\n") == Change("b = 2", "b =  3")
+
+
+def test_what_is_no_python_is_no_mutant() -> None:
+    assert is_python(SOURCE)
+    assert not is_python(SOURCE.replace("size // 2", "size // not 2"))
 
 
 def test_a_module_is_changed_in_one_place() -> None:

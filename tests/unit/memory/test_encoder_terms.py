@@ -99,6 +99,15 @@ def test_the_largest_batch_is_the_last_that_leaves_the_headroom(embedder):
     assert sizer.measure(Device(GIB, (8, 9), False), Layout()).output.largest_batch == 0
 
 
+def test_a_batch_that_leaves_a_gib_to_the_byte_is_still_one(embedder, listener):
+    for sizer in (embedder(), listener()):
+        room = sizer.measure(L4, Layout())
+        for usable, batch in ((room.need + GIB, 1), (room.need + GIB - 1, 0)):
+            fit = sizer.measure(Device(usable, (8, 9), False), Layout())
+            assert fit.output.largest_batch == batch
+            assert (fit.verdict is Verdict.FITS) is bool(batch)
+
+
 def test_floors_are_not_below_nothing(embedder, listener):
     none = DENSE._replace(embedding_params=0, head_params=0, linear_params=0, other_params=0)
     assert embedder(none).floor(Layout()) >= 0

@@ -190,6 +190,14 @@ def test_the_largest_batch_is_the_last_that_leaves_the_headroom(pipeline):
         assert (found.verdict is Verdict.FITS) is fits
 
 
+def test_a_batch_that_leaves_a_gib_to_the_byte_is_still_one(pipeline):
+    need = pipeline().measure(L4, Layout()).need
+    for usable, batch in ((need + GIB, 1), (need + GIB - 1, 0)):
+        fit = pipeline().measure(Device(usable, (8, 9), False), Layout())
+        assert fit.output.largest_batch == batch
+        assert (fit.verdict is Verdict.FITS) is bool(batch)
+
+
 def test_what_waits_in_host_memory_is_all_that_can(pipeline):
     assert pipeline().measure(L4, Layout()).host == 0
     for offload in ("model", "sequential"):

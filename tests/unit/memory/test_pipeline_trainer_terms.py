@@ -151,6 +151,17 @@ def test_the_most_that_is_said_to_fit_is_the_last(trainer):
         assert (fit.verdict is Verdict.FITS) is fits
 
 
+@pytest.mark.parametrize(("copies", "mode"), [(1, "none"), (2, "ddp")])
+def test_a_batch_that_leaves_a_gib_to_the_byte_is_still_one(trainer, copies, mode):
+    layout = Layout(dp=copies)
+    found = trainer(sharding={"mode": mode} if copies > 1 else {}, recompute="full", **CACHED)
+    need = found.measure(L4, layout).need
+    for usable, batch in ((need + GIB, True), (need + GIB - 1, False)):
+        fit = found.measure(Device(usable, (8, 9), False), layout)
+        assert bool(fit.output.largest_batch) is batch
+        assert (fit.verdict is Verdict.FITS) is batch
+
+
 def test_a_run_is_a_job_of_one_micro_batch():
     job = job_of(training(microBatch=3, tiling=True, computePrecision="fp16"))
     assert job == JOB._replace(batch=3, tiling=True, precision="fp16")

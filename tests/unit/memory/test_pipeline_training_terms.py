@@ -111,6 +111,7 @@ def test_in_full_nothing_of_the_denoiser_is_frozen(split):
     assert split(parts=(DENOISER, T5)).decoder == 0
     blank = (DENOISER._replace(params=None), CLIP._replace(params=None), VAE._replace(params=None))
     assert split(parts=blank)[1:] == (0, 0, (0,), 0)
+    assert split(parts=blank, method="lora").frozen == 0
 
 
 def test_adapters_freeze_all_but_themselves(split):
