@@ -2,7 +2,7 @@
 
 A page per rule comes from its docstring, its cases and its settings, `docs/cli.md` from the
 parsers, `docs/settings.md` from the table of settings, `docs/component.md` from the plugin's
-schema. `--check` writes nothing and exits 1 when
+schema, `docs/inference.md` from the tables of engines. `--check` writes nothing and exits 1 when
 a page is stale.
 """
 
@@ -32,9 +32,13 @@ from tests.rules.examples import NAME, TODAY, Example, examples
 from tests.rules.examples import findings as judged
 from tools import readme
 from tools.component_page import component_page
+from tools.inference_page import inference_page
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED_FROM_SCHEMA = "<!-- Written by tools/build_docs.py from plugin/gpusize/schema.json. -->"
+GENERATED_FROM_TABLES = (
+    "<!-- Written by tools/build_docs.py from policies/gpusize_policies/launched/. -->"
+)
 GENERATED = "<!-- Written by tools/build_docs.py: edit the rule, its cases or the parser. -->"
 
 SETTINGS_EXAMPLE = """\
@@ -128,6 +132,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/cli.md": cli_page,
         ROOT / "docs/settings.md": settings_page,
         ROOT / "docs/component.md": partial(component_page, GENERATED_FROM_SCHEMA),
+        ROOT / "docs/inference.md": partial(inference_page, GENERATED_FROM_TABLES),
         ROOT / "README.md": readme.render,
         ROOT / "docs/waivers.md": partial(readme.render, "docs/waivers.md"),
         schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",

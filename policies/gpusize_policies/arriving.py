@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpusize.tokens import COMPONENT
-from gpusize_policies.decode import decode, may_point, text_of
+from gpusize_policies.decode import decode, may_point, may_start, text_of
 from gpusize_policies.machines import Seen
 from gpusize_policies.reading import (
     BLOCK,
     CAPACITY_PROVIDER,
     EMR_CLUSTER,
     GROUP,
-    LAUNCH_TEMPLATE,
     SURROUNDINGS,
     TASK_DEFINITION,
+    TEMPLATES,
     Props,
     Value,
 )
@@ -24,10 +24,8 @@ from gpusize_policies.session import KINDS
 
 CONCERNED = KINDS | SURROUNDINGS
 """Types of resources that are judged, or that something is judged by."""
-TAGGED_FOR_OTHERS = frozenset(
-    {CAPACITY_PROVIDER, EMR_CLUSTER, GROUP, LAUNCH_TEMPLATE, TASK_DEFINITION}
-)
-"""Types whose tag may name the workload of what rests on them."""
+TELLING = TEMPLATES | {CAPACITY_PROVIDER, EMR_CLUSTER, GROUP, TASK_DEFINITION}
+"""Types that may say for what rests on them which workload it is, or what it starts."""
 BY_OUTPUTS = frozenset({COMPONENT, BLOCK})
 """Types of which the end of a run knows more than their inputs say. Of others it may know less:
 what the provider computes is unknown in a preview."""
@@ -72,7 +70,9 @@ def concerns(resource: Any) -> bool:
     """Tell from the raw message whether a resource can be judged at all."""
     if resource.type not in KINDS:
         return False
-    return resource.type == COMPONENT or may_point(resource.properties)
+    if resource.type == COMPONENT:
+        return True
+    return may_point(resource.properties) or may_start(resource.properties)
 
 
 def tied_seen(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[Seen]:
@@ -121,7 +121,7 @@ def _may_matter(
         if one in known or one not in by_urn:
             continue
         known[one] = None
-        if one != urn and by_urn[one].type not in TAGGED_FOR_OTHERS:
+        if one != urn and by_urn[one].type not in TELLING:
             continue
         if concerns(by_urn[one]):
             return True

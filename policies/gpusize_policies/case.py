@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize_policies.finding import Subject
+from gpusize_policies.finding import Provenance, Subject
 
 if TYPE_CHECKING:
     import datetime
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
+    from gpusize_policies.launched import Inferred
     from gpusize_policies.reading import Selection
     from gpusize_policies.settings import Settings
     from gpusize_policies.waivers import Facts
@@ -61,6 +62,8 @@ class Case:
         waivers: Facts | None = None,
         deployed_region: str = "",
         seller: str = "",
+        launched: tuple[Inferred, ...] = (),
+        provenance: Provenance | None = None,
     ) -> None:
         """Keep what is judged.
 
@@ -71,6 +74,8 @@ class Case:
         a machine is made, empty where nothing but the declaration says it; `workload` keeps the
         region that was declared.
         `seller` is the service that bills the machines at prices of its own, empty for EC2.
+        `launched` is what the texts of the machine start; `provenance` is said of a declaration
+        that comes from them.
         """
         self.name = name
         self.workload = workload
@@ -87,6 +92,8 @@ class Case:
         self.waivers = waivers
         self.deployed_region = deployed_region
         self.seller = seller
+        self.launched = launched
+        self.provenance = provenance or Provenance()
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}
         self._without: dict[tuple[str, ...], Resolution | None] = {}

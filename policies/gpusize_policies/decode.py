@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gpusize.tokens import WORKLOAD_TAG
@@ -17,6 +18,13 @@ SECRET = "1b47061264138c4ac30d75fd1eb44270"
 
 WITH_TAGS = ("tags", "tagsAll", "tagSpecifications", "resourceTags", "computeResources")
 """Properties that tags stand in: of a resource, and of the machines that it launches."""
+ACCELERATED = re.compile(r"(?:gr?|p|trn|inf|dl)\d")
+"""Families of EC2 with accelerators by their first letters (EC2 instance types, naming)."""
+SPECIFICATIONS = "launchSpecifications"
+"""Where a spot fleet describes what it launches."""
+STARTING = ("userData", "userDataBase64")
+"""Properties whose text says what a resource starts."""
+
 POINTING = SENTINELS | {WORKLOAD_TAG}
 """Keys of a group's tags that name the workload, or may."""
 
@@ -57,6 +65,31 @@ def _may_hold(value: Wire) -> bool:
             return fields["key"].string_value in POINTING
         return "tags" in fields and _may_hold(fields["tags"])
     return kind == "string_value"
+
+
+def may_start(properties: Struct) -> bool:
+    """Tell whether a resource may start a known engine on an accelerated type: without decoding it.
+
+    A type that is not known or not said may be one; so may a text that is not known.
+    """
+    fields = properties.fields
+    if SPECIFICATIONS in fields:
+        listed = fields[SPECIFICATIONS].list_value.values
+        return any(may_start(one.struct_value) for one in listed)
+    texts = [key for key in STARTING if key in fields]
+    if not texts:
+        return False
+    kind = text_of(properties, "instanceType")
+    if isinstance(kind, str) and kind not in SENTINELS and not ACCELERATED.match(kind):
+        return False
+    return any(_may_start(_value(fields[key])) for key in texts)
+
+
+def _may_start(text: Any) -> bool:
+    from gpusize_policies.launched.texts import unpacked
+    from gpusize_policies.reading.launches import may_start as is_telling
+
+    return isinstance(text, str) and (text in SENTINELS or is_telling(unpacked(text)))
 
 
 def text_of(properties: Struct, key: str) -> Any:

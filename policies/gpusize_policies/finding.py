@@ -39,6 +39,13 @@ class Subject(NamedTuple):
     column: int | None = None
 
 
+class Provenance(NamedTuple):
+    """Where a declaration comes from, for messages and numbers; empty where it is declared."""
+
+    text: str = ""
+    numbers: Mapping[str, Number] = NO_NUMBERS
+
+
 class Finding(NamedTuple):
     """One judgement of one rule on one subject.
 

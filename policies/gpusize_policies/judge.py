@@ -87,9 +87,11 @@ def _finding(item: Rule, level: Severity, case: Case, remark: Remark) -> Finding
         name=item.name,
         severity=level,
         subject=case.subject,
-        message=compose(item.code, item.name, case.name, remark.text, fix, place),
+        message=compose(
+            item.code, item.name, case.name, remark.text, fix, place, case.provenance.text
+        ),
         fix=fix,
-        numbers=remark.numbers,
+        numbers={**remark.numbers, **case.provenance.numbers},
     )
 
 

@@ -12,6 +12,8 @@ LONGEST = 400
 """Characters of one message: what a preview shows without folding."""
 LONGEST_NAME = 40
 """Characters of a workload's name that a message repeats."""
+ANYONE = "_" * LONGEST_NAME
+"""Stands in a message for the name of a workload that is filled in later."""
 SHOWN_PROPERTIES = 5
 """Unknown properties that one message names."""
 ELLIPSIS = "…"
@@ -48,23 +50,37 @@ def not_known(properties: tuple[str, ...]) -> Remark:
     )
 
 
-def compose(code: str, name: str, workload: str, text: str, fix: str, place: str = "") -> str:
+def compose(
+    code: str,
+    name: str,
+    workload: str,
+    text: str,
+    fix: str,
+    place: str = "",
+    note: str = "",
+) -> str:
     """Build the message; a text that is too long loses its end, never the code or the page.
 
-    `place` is the part of a resource that is meant, where it has several.
+    `place` is the part of a resource that is meant, where it has several. `note` stands before the
+    page, and says where the declaration comes from: beside the limit.
     """
     head = f"{code} {name}: "
     if workload:
         head += f"workload '{printable(workload, LONGEST_NAME)}': "
     head += f"{place}: " if place else ""
-    tail = f" Docs: {docs_page(code, name)}"
-    room = LONGEST - len(head) - len(tail)
+    tail = f"{f' {note}' if note else ''} Docs: {docs_page(code, name)}"
+    room = LONGEST + len(note) - len(head) - len(tail)
     help_text = f" Fix: {_sentence(fix)}" if fix else ""
     body = _sentence(text)
     if len(body) + len(help_text) > room:
         body = shorten(body, max(room - len(help_text), room // 2))
         help_text = shorten(help_text, room - len(body))
     return f"{head}{body}{help_text}{tail}"
+
+
+def renamed(message: str, old: str, new: str) -> str:
+    """Put another name of a workload into a message."""
+    return message if old == new else message.replace(old, printable(new, LONGEST_NAME))
 
 
 def join_fixes(fixes: tuple[str, ...], limit: int = 2) -> str:

@@ -26,7 +26,7 @@ from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import asked, evaluate, told_once
 from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
-from gpusize_policies.message import LONGEST_NAME
+from gpusize_policies.message import ANYONE, LONGEST_NAME, renamed
 from gpusize_policies.networks import joining
 from gpusize_policies.reading import (
     ABSENT,
@@ -34,6 +34,7 @@ from gpusize_policies.reading import (
     EXTRACTORS,
     KEEPING,
     PARTED,
+    UNKNOWN,
     Role,
     Selection,
     Value,
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from gpusize.lock import Entry
     from gpusize.resolving.listed import Survey
     from gpusize_catalog.store import Catalog
+    from gpusize_policies.inferred import Work
+    from gpusize_policies.launched.inferring import Inferred
     from gpusize_policies.settings import Settings
 
 KINDS = frozenset({COMPONENT, *EXTRACTORS, *PARTED})
@@ -111,6 +114,8 @@ class Session:
         """What was said on a resource before the whole stack was known, by URN."""
         self._read: dict[str, Declared] = {}
         self._answers: dict[object, Answer] = {}
+        self._works: dict[object, tuple[Work, ...]] = {}
+        """What machines do by what they start, and the region."""
         self._templates: dict[str, tuple[Seen, ...]] = {}
         """What machines are launched from, by URN; known at the end of the run."""
         self._surveys: dict[object, Survey | None] = {}
@@ -257,8 +262,12 @@ class Session:
         return tuple(finding for part in parts for finding in self._part(seen, part))
 
     def _part(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
-        if not selection.workload.text or is_deferred(selection) or _waits(selection):
+        if is_deferred(selection) or _waits(selection):
             return ()
+        if not selection.workload.text:
+            # Who launches a template may say more, its name for one: it waits for the whole stack.
+            is_own = selection.workload.known and selection.role is Role.MACHINE
+            return self._untagged(seen, selection, whole=False) if is_own else ()
         declared = self._find(selection.workload.text)
         if declared is None or not selection.instance_type.text:
             return ()
@@ -270,7 +279,7 @@ class Session:
         """Judge a resource by all that the stack says of it."""
         workload = selection.workload
         if workload == DEFERRED or (workload.known and not workload.text):
-            return ()
+            return self._untagged(seen, selection, whole=True)
         if self._is_child(seen, selection):
             return ()
         if not workload.known:
@@ -283,8 +292,42 @@ class Session:
             return ()  # judged with the machines that it runs on
         return self._machine(seen, with_task(selection, tasks), declared, whole=True)
 
+    def _untagged(self, seen: Seen, selection: Selection, *, whole: bool) -> tuple[Finding, ...]:
+        """Judge what an undeclared machine starts, where its texts say it."""
+        launches = selection.launches
+        if not launches.says and launches != UNKNOWN:
+            return ()
+        region, _ = self._region_of(seen, selection)
+        selection = opened(selection, self.context, region)._replace(workload=Value(seen.name))
+        named = (selection.instance_type.text, *(selection.types.value or ()))
+        found_types = map(self.context.catalog.find_instance, named)
+        types = [one for one in found_types if one is not None]
+        if not types:
+            return ()
+        if not launches.known:
+            unsaid = selection.doubts("launches")
+            nothing = Declared(None, None)
+            return self._ask(seen, "", nothing, (), unsaid, selection) if whole else ()
+        from gpusize_policies.inferred import works
+
+        question = (launches.value, region, named)
+        if question not in self._works:
+            gpus = max(one.gpus or 1 for one in types)
+            self._works[question] = works(launches.value, self.context.catalog, region, gpus)
+        found: list[Finding] = []
+        for work in self._works[question]:
+            if not is_open(selection, work.declared):
+                found += self._machine(seen, selection, work.declared, whole=whole, work=work)
+        return tuple(found)
+
     def _machine(
-        self, seen: Seen, selection: Selection, declared: Declared, *, whole: bool
+        self,
+        seen: Seen,
+        selection: Selection,
+        declared: Declared,
+        *,
+        whole: bool,
+        work: Work | None = None,
     ) -> tuple[Finding, ...]:
         """Judge what a resource decides; rules that need the stack are asked with all of it."""
         if selection.role is Role.BLOCK and not selection.instance_type.text:
@@ -317,6 +360,7 @@ class Session:
             only=_spoken(selection),
             region=region,
             survey=found,
+            work=work,
         )
 
     def _region_of(self, seen: Seen, selection: Selection) -> tuple[str, tuple[str, ...]]:
@@ -400,24 +444,28 @@ class Session:
         only: frozenset[str] | None = None,
         region: str = "",
         survey: Survey | None = None,
+        work: Work | None = None,
     ) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got; `only` names what counts.
 
         `part` is what a machine asks for; rules see it where it is the `whole` of it.
         """
         place, seller = (part.place, part.seller) if part else ("", "")
-        selection = part if whole else None
+        launched = _launched(part.launches) if part else ()
+        # Machines that start the same are judged once, whatever they are called.
+        called = name if work is None else ANYONE
+        selection = _shown(part, called) if part and whole else None
         subject = Subject(workload=name, resource=seen.urn, path=place)
         question = (
-            *(name, declared.key, pins, declared.missing, unknown),
-            *(selection, place, seller),
+            *(called, declared.key, pins, declared.missing, unknown),
+            *(selection, place, seller, launched),
         )
         if question not in self._answers:
             decided = declared.decided
             if seen.type != COMPONENT:
                 decided = Decided(dict(pins)) if pins else None
             case = Case(
-                name,
+                called,
                 declared.workload,
                 catalog=self._unpriced if seller else self.context.catalog,
                 today=self.run.today,
@@ -431,19 +479,40 @@ class Session:
                 base_dir=self._folder_of(declared),
                 deployed_region=region,
                 seller=seller,
+                launched=launched,
+                provenance=work.provenance if work else None,
             )
             if survey is not None:
                 case.survey = survey
             settings = self.run.settings
             self._answers[question] = Answer(evaluate(case, settings), asked(case, settings))
         said, codes = self._answers[question]
+        if work is not None:
+            only = work.only if only is None else only & work.only
         found = tuple(
-            one._replace(subject=subject) for one in said if only is None or one.name in only
+            one._replace(subject=subject, message=renamed(one.message, called, name))
+            for one in said
+            if only is None or one.name in only
         )
         codes = codes if only is None else frozenset()
         tag = self._waiver_tag(seen)
         found = self.waiving.over(subject, declared.workload, found, codes, tag)
         return told_once(found, seen.urn, self._once)
+
+
+def _launched(launches: Value) -> tuple[Inferred, ...]:
+    """Return what the texts of a machine say."""
+    if not launches.says:
+        return ()
+    from gpusize_policies.launched.inferring import infer_all
+
+    return infer_all(launches.value)
+
+
+def _shown(selection: Selection, name: str) -> Selection:
+    """Return what rules see: of texts, which hold secrets, only what was understood of them."""
+    shown = selection._replace(launches=ABSENT)
+    return shown._replace(workload=Value(ANYONE)) if name == ANYONE else shown
 
 
 def _twins(name: str) -> Problem:

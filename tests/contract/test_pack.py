@@ -541,3 +541,27 @@ def test_locked_decision_that_a_newer_catalog_would_change_is_told(start_fast, p
         told = running.analyze(COMPONENT, "chat", kept)
     assert "decision-drift" in names(told)
     assert "catalog-mismatch" not in names(told)
+
+
+STARTS = f"""#!/bin/bash
+export HF_TOKEN={CANARY}
+vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 128K --api-key {CANARY}
+echo {CANARY}
+"""
+
+
+@pytest.mark.parametrize("wrap", [secret, str])
+def test_an_undeclared_machine_is_judged_by_what_it_starts_and_shows_nothing_else(gate, wrap):
+    props = {"instanceType": "g5.xlarge", "region": "us-east-1", "userData": wrap(STARTS)}
+    told = gate.analyze(INSTANCE, f"starts-{wrap.__name__}", props)
+    assert names(told) == {"kv-cache-exceeds-vram"}
+    assert "inferred from user data: model, contextLength" in told[0].message
+    late = gate.analyze_stack(resource(INSTANCE, f"starts-{wrap.__name__}", props))
+    assert late == []
+    assert CANARY not in str(told)
+
+
+def test_what_a_machine_without_gpus_starts_is_not_judged(gate):
+    props = {"instanceType": "m7i.large", "region": "us-east-1", "userData": STARTS}
+    assert gate.analyze(INSTANCE, "starts-small", props) == []
+    assert gate.analyze_stack(resource(INSTANCE, "starts-small", props)) == []

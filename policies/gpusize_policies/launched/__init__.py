@@ -8,18 +8,49 @@ run, and no value of a text leaves this room but the terms that were understood.
 
 from __future__ import annotations
 
-from gpusize_policies.launched.flags import Assumed, Term
-from gpusize_policies.launched.inferring import Inferred, infer, infer_all
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from gpusize_policies.launched.launch import CONTAINER, USER_DATA, Launch, may_launch
+
+if TYPE_CHECKING:
+    from gpusize_policies.launched.declaring import declare
+    from gpusize_policies.launched.differing import Difference, differences
+    from gpusize_policies.launched.flags import Assumed, Term
+    from gpusize_policies.launched.inferring import Inferred, infer, infer_all
 
 __all__ = [
     "CONTAINER",
     "USER_DATA",
     "Assumed",
+    "Difference",
     "Inferred",
     "Launch",
     "Term",
+    "declare",
+    "differences",
     "infer",
     "infer_all",
     "may_launch",
 ]
+
+_PLACES = {
+    "declare": "declaring",
+    "Difference": "differing",
+    "differences": "differing",
+    "Assumed": "flags",
+    "Term": "flags",
+    "Inferred": "inferring",
+    "infer": "inferring",
+    "infer_all": "inferring",
+}
+"""Modules of what is imported when it is asked for: few stacks start anything known."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a name from the module that has it."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from gpusize_policies.launched.launch import FURTHER
 from gpusize_policies.launched.values import SILENT, Read
 
 FIRST = "its argument"
@@ -23,6 +24,8 @@ class Flag(NamedTuple):
     """Variables of the environment that say it too; a flag wins over them."""
     switch: object = None
     """What it says without a value, where it takes none or may do without."""
+    note: str = ""
+    """What it is for, where that is no field of a declaration."""
 
 
 class Assumed(NamedTuple):
@@ -81,17 +84,15 @@ class Table(NamedTuple):
     """Tokens that it takes for one sequence where nothing says them; None: the model's own."""
     positional: str = ""
     """Field that the first word without a dash says."""
+    means: Mapping[str, str] = {}
+    """Fields of a declaration behind those that `finish` puts together."""
 
 
 def said(table: Table, words: Iterable[str], env: Mapping[str, str]) -> Said:
     """Read a command's words and environment by a table."""
     found = Said({}, {})
     named = {name: flag for flag in table.flags for name in flag.names}
-    for flag in table.flags:
-        for name in flag.env:
-            if name in env:
-                _take(found, flag, name, env[name])
-                break
+    _environment(table, env, found)
     options = list(words)
     for at, word in enumerate(options):
         name, equals, value = _split(word)
@@ -106,7 +107,19 @@ def said(table: Table, words: Iterable[str], env: Mapping[str, str]) -> Said:
         elif following is not None:
             _take(found, option, name, following)
     _positional(table, options, named, found)
+    for field in [field for field in found.unread if field in table.means]:
+        found.unread[table.means[field]] = found.unread.pop(field)
     return found
+
+
+def _environment(table: Table, env: Mapping[str, str], found: Said) -> None:
+    """Read the variables that a table has; those of a file may say anything."""
+    for flag in table.flags:
+        told = next((name for name in flag.env if name in env), None)
+        if told is not None:
+            _take(found, flag, told, env[told])
+    if FURTHER in env and any(flag.env for flag in table.flags):
+        found.unread["environment"] = "variables of a file"
 
 
 def _split(word: str) -> tuple[str, str, str]:

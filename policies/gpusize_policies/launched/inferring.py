@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpusize_policies.launched.engines import (
@@ -20,6 +21,7 @@ from gpusize_policies.launched.engines import (
 from gpusize_policies.launched.flags import Assumed, Table, Term, said
 from gpusize_policies.launched.launch import Launch
 from gpusize_policies.launched.values import version
+from gpusize_policies.launched.wrappers import base
 
 MOST = 4
 """Declarations inferred of one resource: it has few GPUs."""
@@ -56,9 +58,9 @@ def infer(launch: Launch) -> Inferred | None:
     return next(iter(infer_all((launch,))), None)
 
 
-def infer_all(launches: Iterable[Launch]) -> tuple[Inferred, ...]:
+@lru_cache(maxsize=256)
+def infer_all(launches: tuple[Launch, ...]) -> tuple[Inferred, ...]:
     """Return what the processes of one machine say, each declaration once."""
-    launches = tuple(launches)
     versions = _required(launches)
     found = [one for launch in _together(launches) if (one := _infer(launch, versions))]
     return tuple(dict.fromkeys(found))[:MOST]
@@ -88,12 +90,18 @@ def _is_ollama(launch: Launch) -> bool:
 
 
 def _ollama_words(launch: Launch) -> tuple[str, ...]:
-    return launch.argv[1:] if launch.argv[:1] == ("ollama",) else launch.argv
+    words = _without_folder(launch.argv)
+    return words[1:] if words[:1] == ("ollama",) else words
+
+
+def _without_folder(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Name a command without its folder."""
+    return (base(words[0]), *words[1:]) if words else ()
 
 
 def _recognized(launch: Launch) -> tuple[Table, tuple[str, ...]] | None:
     """Return the table of the engine that is started, and its options."""
-    words = launch.argv
+    words = _without_folder(launch.argv)
     for count in (2, 1):
         table = COMMANDS.get(words[:count])
         if table is not None:
@@ -150,16 +158,16 @@ def _infer(launch: Launch, versions: Mapping[str, tuple[str, str]]) -> Inferred 
         return None
     if "model" not in found.terms:
         found.unread.setdefault("model", "not named")
+    if is_training:
+        training.by_script(words, found)
     for field in found.unread:
         found.terms.pop(field, None)
     engine = str(found.value("engine.name") or table.base.get("engine.name", ""))
     told = _version(launch, engine, versions)
     if told is not None and table is not lmi.TABLE:
         found.terms["engine.version"] = told
-    objective = training.objective_of(words) if is_training else ""
-    if objective:
-        found.terms["objective"] = Term("objective", objective, "its script")
-    terms = tuple(found.terms[field] for field in sorted(found.terms))
+    fields_said = sorted(found.terms, key=lambda field: (field != "model", field))
+    terms = tuple(found.terms[field] for field in fields_said)
     assumed = tuple(one for one in table.assumed if one.field not in found.terms)
     fields = {**table.base, **{one.field: one.value for one in assumed if one.value is not None}}
     fields.update({term.field: term.value for term in terms if term.value is not None})
@@ -203,7 +211,8 @@ def _required(launches: Iterable[Launch]) -> dict[str, tuple[str, str]]:
     """Return the versions that `pip install` asks for, with what says them."""
     found: dict[str, tuple[str, str]] = {}
     for launch in launches:
-        if launch.argv[:1] and (launch.argv[0] in _PIP or "pip" in launch.argv[:4]):
+        words = _without_folder(launch.argv)
+        if words[:1] and (words[0] in _PIP or "pip" in words[:4]):
             for word in launch.argv:
                 match = _REQUIREMENT.fullmatch(word)
                 exact = version(match.group(2)) if match else None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 USER_DATA = "user data"
 CONTAINER = "its container"
+
+FURTHER = "*"
+"""Stands in an environment for variables that no text shows, as those of a file."""
 
 NEEDLES = (
     "vllm",
@@ -21,6 +24,10 @@ NEEDLES = (
     "accelerate",
     "deepspeed",
     "djl",
+    "trl sft",
+    "trl dpo",
+    "trl kto",
+    "trl reward",
 )
 """Parts of the commands and images that are known; a text without one starts none of them."""
 
@@ -47,7 +54,16 @@ class Launch(NamedTuple):
         return hash((self.argv, tuple(sorted(self.env.items())), self.image, self.origin))
 
 
-def may_launch(text: str) -> bool:
-    """Tell whether a text may start something known: a cheap test that never says no wrongly."""
+def may_launch(text: str, needles: Sequence[str] = NEEDLES) -> bool:
+    """Tell whether a text may start something known: a cheap test that never says no wrongly.
+
+    `needles` are those of the whole text that it is part of.
+    """
     lowered = text.lower()
-    return any(needle in lowered for needle in NEEDLES)
+    return any(needle in lowered for needle in needles)
+
+
+def needles_in(text: str) -> tuple[str, ...]:
+    """Return the needles that a text has."""
+    lowered = text.lower()
+    return tuple(needle for needle in NEEDLES if needle in lowered)

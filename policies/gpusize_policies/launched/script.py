@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpusize_policies.launched.launch import USER_DATA, Launch, may_launch
+from gpusize_policies.launched.launch import USER_DATA, Launch, may_launch, needles_in
 from gpusize_policies.launched.words import UNREAD, commands
 from gpusize_policies.launched.wrappers import launches_of
 
@@ -19,7 +20,9 @@ _ASSIGNS = re.compile(r"(?:^|[\s;&|(])(?:[A-Za-z_]\w*)\+?=")
 _UNIT = re.compile(r"^\s*(ExecStart(?:Pre)?|Environment)\s*=\s*[-@:+!|]*(.*)$")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _LOOP = re.compile(r"\b(?:for|read(?:\s+-\w+)*)\s+([A-Za-z_]\w*)")
-_EXPORTERS = ("export", "declare", "readonly", "local", "typeset")
+_EXPORTERS = (["export"], ["declare"], ["readonly"], ["local"], ["typeset"])
+_BRANCHES = frozenset({"if", "then", "elif", "else", "do", "while", "{", "!"})
+"""Reserved words of a shell that an assignment may follow."""
 
 
 def read_script(
@@ -49,19 +52,18 @@ def read_script(
             yield launch
 
 
-def _commands(
-    lines: Iterable[str], constants: Mapping[str, str], whole: bool
-) -> Iterator[list[str]]:
+def _commands(lines: list[str], constants: Mapping[str, str], whole: bool) -> Iterator[list[str]]:
     """Yield the commands that may start something known, of an image every one."""
     names = tuple(name for name, value in constants.items() if may_launch(value))
+    needles = needles_in("\n".join(lines))
     for line in lines:
-        unit = _UNIT.match(line)
+        unit = _UNIT.match(line) if "=" in line else None
         if unit is not None and unit.group(1) == "Environment":
             continue
         told = unit.group(2) if unit is not None else line
-        if whole or may_launch(told) or any(name in told for name in names):
+        if whole or may_launch(told, needles) or any(name in told for name in names):
             for words in commands(told, constants):
-                if whole or any(may_launch(word) for word in words):
+                if whole or may_launch(" ".join(words)):
                     yield words
 
 
@@ -73,14 +75,18 @@ def _assigned(
     exported: set[str] = set(env)
     known = dict(env)
     for line in lines:
-        for name in _LOOP.findall(line):
-            _keep(name, None, values, known)
+        if "for" in line or "read" in line:
+            for name in _LOOP.findall(line):
+                _keep(name, None, values, known)
+        if "=" not in line:
+            continue
         unit = _UNIT.match(line)
         in_unit = unit is not None and unit.group(1) == "Environment"
         if not in_unit and not _ASSIGNS.search(line):
             continue
         for words in commands(unit.group(2) if in_unit and unit else line, known):
-            is_export = in_unit or words[0] in _EXPORTERS
+            words = list(itertools.dropwhile(_BRANCHES.__contains__, words))
+            is_export = in_unit or words[:1] in _EXPORTERS
             for name, value in _assignments(words, is_export):
                 _keep(name, value if values.get(name, value) == value else None, values, known)
                 if is_export:

@@ -106,6 +106,10 @@ def version(text: str) -> str | None:
     return match.group(1)
 
 
+def never(_text: str) -> None:
+    """Understand no value: what such an option changes is not known here."""
+
+
 def is_true(text: str) -> bool | None:
     """Read a switch that has a value."""
     return {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False,

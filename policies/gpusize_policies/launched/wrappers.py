@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from gpusize_policies.launched.launch import USER_DATA, Launch
+from gpusize_policies.launched.launch import FURTHER, USER_DATA, Launch
 
 DEEPEST = 4
 """Shells inside shells that are opened."""
@@ -94,7 +94,7 @@ def launches_of(
         if image:
             yield Launch((), own, image, origin)
         return
-    head = _base(words[0])
+    head = base(words[0])
     if head in SHELLS:
         pairs = itertools.pairwise(words)
         text = next((after for word, after in pairs if _SHELL_COMMAND.fullmatch(word)), "")
@@ -103,14 +103,14 @@ def launches_of(
     elif head in CONTAINER_TOOLS:
         yield from _contained(words, own, script, depth, origin)
     else:
-        yield Launch((head, *words[1:]), own, image, origin)
+        yield Launch(tuple(words), own, image, origin)
 
 
 def _bare(words: list[str], env: dict[str, str]) -> tuple[list[str], dict[str, str]]:
     """Take off assignments and what stands before the command."""
     while words:
         assigned = _ASSIGNMENT.fullmatch(words[0])
-        head = _base(words[0])
+        head = base(words[0])
         if assigned is not None:
             env[assigned.group(1)] = assigned.group(2)
             words = words[1:]
@@ -149,6 +149,8 @@ def _contained(
             key, equals, text = value.partition("=")
             if equals or key in env:
                 inner[key] = text if equals else env[key]
+        elif name == "--env-file":
+            inner[FURTHER] = ""
         elif name == "--entrypoint":
             entry = [value] if value else []
     if not rest:
@@ -170,6 +172,6 @@ def _option(words: list[str]) -> tuple[str, str, list[str]]:
     return first, words[1] if len(words) > 1 else "", words[2:]
 
 
-def _base(word: str) -> str:
+def base(word: str) -> str:
     """Return the name of a command without its folder."""
     return word.rpartition("/")[2] or word

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from gpusize_policies.launched.launch import CONTAINER, Launch, may_launch
+from gpusize_policies.launched.launch import CONTAINER, FURTHER, Launch, may_launch
 from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value, first
 
 MAX_JSON = 2**20
@@ -97,7 +97,7 @@ def may_start(text: str) -> bool:
     return may_launch(text) or any(name in text for name in _telling())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _launches(text: str) -> tuple[Launch, ...]:
     """Read each text once: many machines of a stack start the same."""
     from gpusize_policies.launched.texts import launches_in
@@ -124,7 +124,7 @@ def _contained(words: list[str], env: Mapping[str, str], image: str) -> Iterator
 
 
 def _is_known(words: Iterable[str], env: Mapping[str, str], image: str) -> bool:
-    return any(name in _telling() for name in env) or any(map(may_launch, (image, *words)))
+    return any(name in _telling() for name in env) or may_launch(" ".join((image, *words)))
 
 
 def _kept(launches: Iterable[Launch]) -> Iterator[Launch]:
@@ -186,6 +186,8 @@ def _environment(props: Props) -> tuple[dict[str, str], bool]:
                 env[name.text] = value.text
             # What is not known yet of a name that no engine reads, a token say, changes nothing.
             is_whole = is_whole and (value.known or name.text not in _read_names())
+    if props.own("envFrom") != ABSENT or props.own("environmentFiles") != ABSENT:
+        env[FURTHER] = ""
     return env, is_whole
 
 

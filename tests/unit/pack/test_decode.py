@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusize.tokens import WORKLOAD_TAG
-from gpusize_policies.decode import SECRET, SIGNATURE, decode, may_point, text_of
+from gpusize_catalog.store import load
+from gpusize_policies.decode import SECRET, SIGNATURE, decode, may_point, may_start, text_of
 from gpusize_policies.reading import DEFERRED, SENTINELS, selections
 from gpusize_policies.session import KINDS
 
@@ -104,3 +106,44 @@ def test_one_property_is_read_alone():
     assert text_of(wire({"region": "us-east-1"}), "region") == "us-east-1"
     assert text_of(wire({"region": secret("us-east-1")}), "region") == "us-east-1"
     assert text_of(wire({}), "region") is None
+
+
+STARTS = "#!/bin/sh\nvllm serve x/y"
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"userData": STARTS},
+        {"userData": STARTS, "instanceType": "g5.xlarge"},
+        {"userData": STARTS, "instanceType": UNKNOWN},
+        {"userData": secret(STARTS), "instanceType": "p5.48xlarge"},
+        {"userDataBase64": base64.b64encode(STARTS.encode()).decode()},
+        {"userData": UNKNOWN, "instanceType": "gr6.4xlarge"},
+        {"launchSpecifications": [{"instanceType": "m7i.large"}, {"userData": STARTS}]},
+    ],
+)
+def test_what_may_start_an_engine_is_decoded(properties):
+    assert may_start(wire(properties))
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {},
+        {"instanceType": "g5.xlarge"},
+        {"userData": "#!/bin/sh\nyum update", "instanceType": "g5.xlarge"},
+        {"userData": STARTS, "instanceType": "m7i.large"},
+        {"userData": UNKNOWN, "instanceType": "t3.micro"},
+        {"userData": 7.0},
+        {"launchSpecifications": [{"instanceType": "m7i.large", "userData": STARTS}]},
+        {"launchSpecifications": 7.0},
+    ],
+)
+def test_what_starts_none_is_not(properties):
+    assert not may_start(wire(properties))
+
+
+def test_every_accelerated_type_of_the_catalog_may_start_one():
+    for one in load().instances():
+        assert may_start(wire({"userData": STARTS, "instanceType": one.id})), one.id

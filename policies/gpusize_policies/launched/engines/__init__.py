@@ -14,6 +14,7 @@ from gpusize_policies.launched.engines import (
     vllm,
 )
 from gpusize_policies.launched.flags import Table
+from gpusize_policies.launched.launch import FURTHER
 
 TABLES: tuple[Table, ...] = (
     vllm.TABLE,
@@ -77,7 +78,8 @@ LMI_PREFIX = "OPTION_"
 @lru_cache(maxsize=1)
 def environment_names() -> frozenset[str]:
     """Names of all variables that a table reads."""
-    return frozenset(name for table in TABLES for flag in table.flags for name in flag.env)
+    names = {name for table in TABLES for flag in table.flags for name in flag.env}
+    return frozenset(names | {FURTHER})
 
 
 def telling_names() -> frozenset[str]:

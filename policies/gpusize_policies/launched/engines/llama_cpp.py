@@ -77,11 +77,12 @@ FLAGS = (
         ("--n-gpu-layers", "--gpu-layers", "-ngl"),
         layers,
         env=("LLAMA_ARG_N_GPU_LAYERS",),
+        note="that all layers lie on the GPU; else nothing is inferred",
     ),
     Flag("_keys", ("--cache-type-k", "-ctk"), one_of(CACHE), env=("LLAMA_ARG_CACHE_TYPE_K",)),
     Flag("_values", ("--cache-type-v", "-ctv"), one_of(CACHE), env=("LLAMA_ARG_CACHE_TYPE_V",)),
 )
-OWN = {
+MEANS = {
     "_file": "model",
     "_repository": "model",
     "_context": "contextLength",
@@ -89,14 +90,10 @@ OWN = {
     "_keys": "kvCacheFormat",
     "_values": "kvCacheFormat",
 }
-"""Fields that an option which is not understood would have said."""
 
 
 def finish(found: Said) -> None:
     """Put together the model with its format, the context of one slot, the types of the cache."""
-    for field, named in OWN.items():
-        if field in found.unread:
-            found.unread[named] = found.unread.pop(field)
     told = [term for term in (found.drop("_file"), found.drop("_repository")) if term is not None]
     for term in told:
         if isinstance(term.value, Mapping):
@@ -135,4 +132,5 @@ TABLE = Table(
     sources="common/arg.cpp (common_params_parser_init) and tools/server/README.md of llama.cpp "
     "b4000 to b7800",
     finish=finish,
+    means=MEANS,
 )

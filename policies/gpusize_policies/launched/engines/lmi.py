@@ -103,4 +103,5 @@ TABLE = Table(
     "dockerd-entrypoint-with-cuda-compat.sh and engines/python/setup/djl_python/"
     "properties_manager/ of djl-serving v0.36",
     finish=finish,
+    means={"_lora": "engine.loraAdapters", "_adapters": "engine.loraAdapters"},
 )

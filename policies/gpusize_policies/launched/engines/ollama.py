@@ -7,8 +7,10 @@ import re
 from gpusize_policies.launched.flags import Assumed, Flag, Said, Table, Term
 from gpusize_policies.launched.values import LONGEST_NAME, SILENT, one_of, unless, whole
 
-LIBRARY = "registry.ollama.ai/library/"
+LIBRARY = re.compile(r"(?:registry\.)?ollama\.(?:ai|com)/library/|library/", re.ASCII)
 """Where a name without an owner lies (Ollama, types/model/name.go)."""
+LATEST = ":latest"
+"""The tag of a name that has none (the same)."""
 CONTEXT = 4096
 """Tokens of a sequence on GPUs of less than 24 GiB in all, the fewest that Ollama takes by itself
 (docs/faq.mdx; server/routes.go)."""
@@ -18,9 +20,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(?::[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 def library(text: str) -> str | None:
     """Read a name of the library, `llama3.1:8b`; the tag is `latest` where none is given."""
-    if len(text) > LONGEST_NAME or not _NAME.fullmatch(text):
+    name = LIBRARY.sub("", text, count=1) if LIBRARY.match(text) else text
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         return None
-    return LIBRARY + (text if ":" in text else f"{text}:latest")
+    return name if ":" in name else name + LATEST
 
 
 FLAGS = (

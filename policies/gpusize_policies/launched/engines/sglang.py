@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from gpusize_policies.launched.engines.vllm import CHANGED, IN_A_FILE
 from gpusize_policies.launched.flags import Assumed, Flag, Said, Table, Term
 from gpusize_policies.launched.formats import COMPUTE, KV_CACHE, QUANTIZATION
 from gpusize_policies.launched.values import (
     SGLANG_SUFFIXES,
     fraction,
     model,
+    never,
     one_of,
     suffixed,
     whole,
@@ -27,6 +29,9 @@ FLAGS = (
         one_of({"true": True}),
         switch=True,
     ),
+    Flag("nodesPerReplica", ("--nnodes",), whole),
+    Flag("options", ("--config",), never, note=IN_A_FILE),
+    Flag("model", ("--json-model-override-args",), never, note=CHANGED),
     Flag("contextLength", ("--context-length",), COUNT),
     Flag("engine.memoryFraction", ("--mem-fraction-static",), fraction),
     Flag("engine.maxSequences", ("--max-running-requests",), whole),
@@ -67,5 +72,5 @@ TABLE = Table(
     sources="python/sglang/srt/server_args.py (ServerArgs) of SGLang v0.5; a long option may be "
     "cut short where it stays clear (argparse), as `--tp` is of `--tp-size`",
     finish=finish,
-    positional="",
+    means={"_attention": "dp"},
 )

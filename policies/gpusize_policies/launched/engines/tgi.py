@@ -20,8 +20,6 @@ FLAGS = (
     Flag("model", ("--model-id",), model, env=("MODEL_ID", "HF_MODEL_ID")),
     Flag("tp", ("--num-shard",), whole, env=("NUM_SHARD", "SM_NUM_GPUS")),
     Flag("contextLength", ("--max-total-tokens",), whole, env=("MAX_TOTAL_TOKENS",)),
-    Flag("_prompt", ("--max-input-tokens",), whole, env=("MAX_INPUT_TOKENS",)),
-    Flag("_prompt", ("--max-input-length",), whole, env=("MAX_INPUT_LENGTH",)),
     Flag(
         "engine.maxBatchedTokens",
         ("--max-batch-prefill-tokens",),
@@ -51,10 +49,7 @@ knows no better)."""
 
 
 def finish(found: Said) -> None:
-    """A limit of prompts alone is none of sequences."""
-    found.drop("_prompt")
-    found.unread.pop("_prompt", None)
-    # The whole memory is what the launcher plans by its own margin from, no share that is set.
+    """Leave out a share of all: the launcher plans from the whole memory, by its own margin."""
     if found.value("engine.memoryFraction") == 1:
         found.drop("engine.memoryFraction")
 

@@ -42,6 +42,10 @@ OBJECTIVES = {
 """TRL's scripts and commands by what a run learns from."""
 _SCRIPT = re.compile(r"(?:run_|train_)?([a-z_]+?)(?:\.py)?")
 
+SCRIPT = "its script"
+"""What to call the source of what the name of a script says."""
+OF_SCRIPTS = ("method", "sequenceLength", "microBatch")
+"""Fields that decide what is held, and that a script may set itself."""
 YES = is_true
 
 FLAGS = (
@@ -96,8 +100,6 @@ def finish(found: Said) -> None:
     _sharing(found)
     for field in [field for field in found.terms if field.startswith("_")]:
         found.drop(field)
-    for field in [field for field in found.unread if field.startswith("_")]:
-        found.unread[field.lstrip("_")] = found.unread.pop(field)
 
 
 def _say(found: Said, field: str, value: object, by: str) -> None:
@@ -148,14 +150,40 @@ def _sharing(found: Said) -> None:
         _say(found, "sharding.mode", "fsdp", "_shards")
 
 
-def objective_of(words: Iterable[str]) -> str:
-    """Return what a run learns from by the name of its script, '' where that says nothing."""
-    for word in words:
-        match = _SCRIPT.fullmatch(word.rpartition("/")[2])
-        if match is not None and match.group(1) in OBJECTIVES:
-            return OBJECTIVES[match.group(1)]
-    return ""
+def by_script(words: Iterable[str], found: Said) -> None:
+    """Say what a script of TRL learns; of any other, what nothing says is not understood.
 
+    A script may set in code what no option says, and then has no defaults that are known.
+    """
+    names = (_SCRIPT.fullmatch(word.rpartition("/")[2]) for word in words)
+    learns = [
+        OBJECTIVES[match.group(1)] for match in names if match and match.group(1) in OBJECTIVES
+    ]
+    if learns:
+        found.terms["objective"] = Term("objective", learns[0], SCRIPT)
+        return
+    for field in OF_SCRIPTS:
+        if field not in found.terms:
+            found.unread.setdefault(field, "not said")
+
+
+MEANS = {
+    "_accumulation": "globalBatch",
+    "_recompute": "recompute",
+    "_bf16": "computePrecision",
+    "_fp16": "computePrecision",
+    "_liger": "loss",
+    "_peft": "method",
+    "_dora": "method",
+    "_four": "method",
+    "_eight": "weightsFormat",
+    "_processes": "dp",
+    "_all": "dp",
+    "_nodes": "nodesPerReplica",
+    "_stage": "sharding.mode",
+    "_fsdp": "sharding.mode",
+    "_shards": "sharding.mode",
+}
 
 ASSUMED = (
     Assumed("method", "full", "nothing says that adapters are trained"),
@@ -175,6 +203,7 @@ def _table(name: str, sources: str) -> Table:
         "sft_config.py of TRL (July 2026)",
         finish=finish,
         context=SEQUENCE,
+        means=MEANS,
     )
 
 

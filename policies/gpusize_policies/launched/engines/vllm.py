@@ -8,10 +8,12 @@ from typing import Any
 from gpusize_policies.launched.flags import Assumed, Flag, Said, Table, Term
 from gpusize_policies.launched.formats import COMPUTE, KV_CACHE, QUANTIZATION
 from gpusize_policies.launched.values import (
+    SILENT,
     VLLM_SUFFIXES,
     amount,
     fraction,
     model,
+    never,
     one_of,
     suffixed,
     unless,
@@ -39,13 +41,18 @@ def speculation(text: str) -> Mapping[str, object] | None:
     }
 
 
+BACKENDS = {"ray": True, "mp": SILENT, "uni": SILENT, "external_launcher": SILENT}
+"""What ranks run in: those of Ray may lie on machines that this text does not count."""
+IN_A_FILE = "that options lie in a file: nothing is inferred"
+CHANGED = "that the model is changed: nothing is inferred"
+
 FLAGS = (
     Flag("model", ("--model",), model),
     Flag("tp", ("--tensor-parallel-size", "-tp"), whole),
     Flag("pp", ("--pipeline-parallel-size", "-pp"), whole),
     Flag("dp", ("--data-parallel-size", "-dp"), whole),
     Flag("_expert", ("--enable-expert-parallel", "-ep"), one_of({"true": True}), switch=True),
-    Flag("contextLength", ("--max-model-len",), unless(("auto",), COUNT)),
+    Flag("contextLength", ("--max-model-len",), COUNT),
     Flag("engine.memoryFraction", ("--gpu-memory-utilization",), fraction),
     Flag("engine.maxSequences", ("--max-num-seqs",), COUNT),
     Flag("engine.maxBatchedTokens", ("--max-num-batched-tokens",), COUNT),
@@ -65,6 +72,10 @@ FLAGS = (
         ("--num-speculative-tokens", "--speculative-config.num-speculative-tokens"),
         whole,
     ),
+    Flag("nodesPerReplica", ("--nnodes", "-n"), whole),
+    Flag("_backend", ("--distributed-executor-backend",), one_of(BACKENDS)),
+    Flag("options", ("--config",), never, note=IN_A_FILE),
+    Flag("model", ("--hf-overrides", "--rope-scaling", "--hf-config-path"), never, note=CHANGED),
     Flag("_lora", ("--enable-lora",), one_of({"true": True}), switch=True),
     Flag("_adapters", ("--max-loras",), whole),
 )
@@ -74,6 +85,9 @@ def finish(found: Said) -> None:
     """Put together expert parallelism, adapters and speculative decoding."""
     _experts(found)
     adapters(found)
+    ray = found.drop("_backend")
+    if ray is not None and "nodesPerReplica" not in found.terms:
+        found.terms["nodesPerReplica"] = Term("nodesPerReplica", None, ray.source)
     both = found.drop("_speculation")
     if both is not None and isinstance(both.value, Mapping):
         for key, field in (("model", "engine.speculative"), ("tokens", "engine.speculativeTokens")):
@@ -119,4 +133,11 @@ TABLE = Table(
     "vllm/config/ of vLLM v0.7 to v0.13",
     finish=finish,
     positional="model",
+    means={
+        "_backend": "nodesPerReplica",
+        "_expert": "ep",
+        "_speculation": "engine.speculative",
+        "_lora": "engine.loraAdapters",
+        "_adapters": "engine.loraAdapters",
+    },
 )
