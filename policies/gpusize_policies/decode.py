@@ -16,7 +16,14 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"
 """Key that marks a special object, and the mark of a secret (pulumi's properties.go)."""
 
-WITH_TAGS = ("tags", "tagsAll", "tagSpecifications", "resourceTags", "computeResources")
+WITH_TAGS = (
+    "tags",
+    "tagsAll",
+    "tagSpecifications",
+    "launchSpecifications",
+    "resourceTags",
+    "computeResources",
+)
 """Properties that tags stand in: of a resource, and of the machines that it launches."""
 ACCELERATED = re.compile(r"(?:gr?|p|trn|inf|dl)\d")
 """Families of EC2 with accelerators by their first letters (EC2 instance types, naming)."""
