@@ -150,6 +150,14 @@ def test_equal_groups_share_pages_and_windows_keep_a_step_more():
     assert built.bytes_for(10_000) == (625 + 39 + 1) * built.unit
     assert built.bytes_for(300) == (19 + 19 + 1) * built.unit
     assert built.bytes_for(611) == (39 + 39 + 1) * built.unit
+    assert (
+        packed("grouped", GROWS, NEAR, packing=NARROW._replace(batched=98)).bytes_for(10_000)
+        == (625 + 39 + 1) * built.unit
+    ), "609 tokens are one more than 38 blocks"
+    assert (
+        packed("grouped", GROWS, NEAR, packing=NARROW._replace(batched=97)).bytes_for(10_000)
+        == (625 + 38 + 1) * built.unit
+    )
 
 
 def test_layers_that_all_grow_need_no_groups():
@@ -355,5 +363,6 @@ def test_windows_are_padded_and_hold_a_step_more(built):
     found = compressed(SPARSE, WINDOW)
     assert cache.bytes_for(1000) == round(1008 * found.growing + 1.32 * 227 * found.held)
     assert cache.bytes_for(100) == round(112 * found.growing + 1.32 * 100 * found.held)
+    assert cache.bytes_for(112) == round(112 * found.growing + 1.32 * 112 * found.held)
     assert cache.error == 0.15
     assert cache.state_bytes == 0

@@ -140,6 +140,8 @@ def test_a_graph_of_every_size_has_every_layer(row):
     assert runtime.graph_bytes(row(), 4, 4, False) == 4 * 4 * 400 * KIB
     assert runtime.graph_bytes(row(), 4, 4, True) == 0
     assert runtime.captured_sizes(row(graph_sizes=3), 1000) == 3
+    assert runtime.captured_sizes(row(graph_sizes=99), 143) == 3 + 32 + 1
+    assert runtime.captured_sizes(row(graph_sizes=99), 1000) == 3 + 32 + 16
 
 
 # Communication

@@ -9,6 +9,7 @@ import pytest
 from gpusize.memory.diffusion import activations, sizer, sound
 from gpusize.memory.diffusion.job import Job, job_of
 from gpusize.memory.diffusion.sizer import Diffusion
+from gpusize.memory.fit import Sizing
 from gpusize.memory.result import Term, Verdict
 from gpusize.memory.runtime import Device
 from gpusize.pipeline import PipelineFacts
@@ -225,7 +226,7 @@ def test_a_gpu_without_bf16_falls_back_where_nothing_is_declared(pipeline):
     fell = pipeline(plain).measure(old, Layout())
     assert precision(fell) == ("fp16", "not declared: the GPU computes no bf16")
     assert fell.term(Term.ACTIVATIONS) == 2 * result
-    for device in (new, unknown):
+    for device in (new, unknown, L4):
         fit = pipeline(plain).measure(device, Layout())
         assert precision(fit) == ("bf16", "not declared: what pipelines are published for")
         assert fit.term(Term.ACTIVATIONS) == result
@@ -289,6 +290,11 @@ def test_formats_that_diffusers_loads(pipeline, word):
     found = pipeline(weightsFormat=word)
     assert found.problems == []
     assert found.form.id == word
+
+
+def test_pictures_have_no_length(catalog):
+    sizing = Sizing(declared(), DENSE._replace(pipeline=PIPELINE), catalog)
+    assert sizing.context_length == 0
 
 
 def test_errors_are_stated():
