@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bench.measured import run
+from bench.measured.origins import FIELDS, origins
 from bench.measured.page import PAGE, tables, written
 from bench.measured.report import report
 from bench.measured.summary import data
@@ -39,6 +40,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--table", action="store_true", help="write the figures into docs/measured.md"
     )
+    parser.add_argument(
+        "--by", choices=FIELDS, help="the errors of each group by this field of its rows"
+    )
     asked = parser.parse_args(arguments)
     found = run(asked.folder)
     if asked.table:
@@ -46,6 +50,8 @@ def main(arguments: list[str]) -> int:
         PAGE.write_text(written(text, tables(found)), encoding="utf-8")
     if asked.json:
         print(json.dumps(data(found), indent=2))
+    elif asked.by:
+        print(origins(found, asked.by))
     elif not asked.table:
         print(report(found, asked.show))
     return 0

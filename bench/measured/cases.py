@@ -130,6 +130,10 @@ def _known_name(name: str, catalog: Catalog) -> str:
     name = name.partition(" (")[0]
     if catalog.find_model(name) is not None:
         return name
+    if name.count("/") > 1:
+        # A folder of checkpoints: one of its parts is the model's name.
+        parts = (part for part in name.split("/") if _known_name(part, catalog))
+        return next((_known_name(part, catalog) for part in parts), "")
     last = name.rpartition("/")[2]
     owners = {model.id.partition("/")[0] for model in catalog.models()}
     found = {}

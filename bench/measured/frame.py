@@ -181,7 +181,7 @@ def _hold_one(
             if predicted is None or not math.isfinite(predicted):
                 found.uncovered.append(Told(name, why or "not predicted"))
             else:
-                found.misses.append(Miss(name, predicted, value, answer.bands.get(measure)))
+                found.misses.append(Miss(name, predicted, value, answer.bands.get(measure), row))
         if answer.bound is not None:
             summary.bounds.append(Miss(name, answer.bound, value))
     if asked.ran is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 NEAR = 0.2
@@ -39,6 +40,8 @@ class Miss(NamedTuple):
     measured: float
     band: tuple[float, float] | None = None
     """Least and most that was predicted, where a prediction has them."""
+    about: Mapping[str, Any] = MappingProxyType({})
+    """What the row declares."""
 
     @property
     def error(self) -> float:

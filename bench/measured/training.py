@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.measured.cases import model_of
-from bench.measured.diffusion_cases import MODALITIES, SIZE
+from bench.measured.diffusion_cases import MODALITIES, size_of
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
 from bench.measured.training_cases import find_gpu, is_capped, layout_of, read
 from gpusize.memory.fit import fit
@@ -57,14 +57,13 @@ def seen_bytes(found: Fit, kind: str) -> int:
 def _group(row: Row, catalog: Catalog) -> str:
     """Where a row counts; raises `Skip` for what it does not state."""
     draws = row["modality"] in MODALITIES
-    length = SIZE.match(row["resolution"] or "") if draws else number(row["seq_len"])
+    length = size_of(row) if draws else number(row["seq_len"])
     for is_there, what in (
         (row["method"], "method"),
         (row["weights_dtype"], "precision"),
         (number(row["micro_batch"]), "micro batch"),
         (length, "resolution" if draws else "sequence length"),
         (not _hides_offload(row), "what is offloaded"),
-        (not draws or flag(row["gradient_checkpointing"]) is not None, "recomputation"),
     ):
         if not is_there:
             raise Skip(f"{what} is not stated")

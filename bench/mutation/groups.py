@@ -79,8 +79,10 @@ GROUPS = {
     "training": Group(
         {
             "training/activations": "unit/memory/training/test_activations",
-            "training/adapters": "unit/memory/training/test_parts",
+            "training/adapters": "unit/memory/training/test_parts "
+            "unit/memory/test_training_company",
             "training/kept": "unit/memory/training/test_kept unit/memory/training/test_adapted",
+            "training/objectives": "unit/memory/test_training_company",
             "training/parts": "unit/memory/training/test_parts",
             "training/recipe": "unit/memory/training/test_recipe",
             "training/setup": "unit/memory/training/test_setup",
@@ -88,7 +90,8 @@ GROUPS = {
             "training/sizer": "unit/memory/training/test_sizer unit/memory/training/test_moments",
             "training/vision": "unit/memory/training/test_parts",
         },
-        "property/test_training_terms unit/memory/test_training unit/test_memory_page "
+        "property/test_training_terms unit/memory/test_training unit/memory/test_training_company "
+        "unit/test_memory_page "
         "unit/resolve/test_training property/test_training",
     ),
 }

@@ -6,14 +6,6 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 
-class AdapterArgs(TypedDict, total=False):
-    """Small matrices that are trained beside frozen weights."""
-
-    rank: int
-    targets: Literal["query-value", "attention", "dense-linear", "all-linear"]
-    train_embeddings: bool
-
-
 class AutoStopArgs(TypedDict, total=False):
     """When instances of bounded work stop by themselves."""
 
@@ -209,6 +201,15 @@ class StorageArgs(TypedDict, total=False):
     egress_gb_per_month: float
 
 
+class TokenAdapterArgs(TypedDict, total=False):
+    """An adapter of a model that reads and writes tokens."""
+
+    rank: int
+    targets: Literal["query-value", "attention", "dense-linear", "all-linear"]
+    train_embeddings: bool
+    form: Literal["low-rank", "scales", "prefix"]
+
+
 class TokensArgs(TypedDict, total=False):
     """A distribution of token counts per sequence; a bare number is the mean."""
 
@@ -307,9 +308,18 @@ class DeclarationArgs(TypedDict, total=False):
     cp: int
     tokens: int
     method: Literal["full", "lora", "qlora", "dora"]
-    adapter: AdapterArgs
+    adapter: TokenAdapterArgs
     objective: Literal[
-        "language", "preference", "reward", "classification", "unpaired", "contrast", "embedding"
+        "language",
+        "preference",
+        "reward",
+        "classification",
+        "unpaired",
+        "contrast",
+        "embedding",
+        "policy",
+        "actor-critic",
+        "distillation",
     ]
     images: ImagesArgs
     train_vision: bool
@@ -328,5 +338,6 @@ class DeclarationArgs(TypedDict, total=False):
     train_text_encoder: bool
     ema: bool
     tiling: bool
+    swapped_blocks: int
     train_steps: int
     beams: int

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.links import LINK_SHARE, Link, inner_link, outer_link
-from gpusize.memory.training.adapters import adapter_params
+from gpusize.memory.training.adapters import params_of
 from gpusize.memory.training.sharing import WHOLE
 from gpusize.memory.training.vision import patches
 from gpusize.speed import peak_of, reached, wide_flops
@@ -199,6 +199,8 @@ class _Clock:
         missing = []
         if self.fit.need is None:
             missing.append("memory of the run is not known")
+        if self.known is not None and self.known.company.samples:
+            missing.append("how long answers take that the model writes in training is not known")
         if not self.flops:
             missing.append(f"tensor throughput of {placement.gpu.id} is not known")
         if not self.bandwidth:
@@ -361,7 +363,7 @@ class _Clock:
         if not self.adapted:
             return 0.0, 0.0
         adapter, layout = self.workload.adapter, self.layout  # type: ignore[attr-defined]
-        own = adapter_params(self.architecture, adapter.rank, adapter.targets, layout.tp, layout.ep)
+        own = params_of(self.architecture, adapter, layout.tp, layout.ep)
         ends = self.architecture.embedding_params + self.architecture.head_params
         dense = own.dense / layout.pp + (ends if adapter.train_embeddings else 0)
         return dense, own.expert / layout.pp

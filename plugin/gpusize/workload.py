@@ -40,11 +40,12 @@ from gpusize.declared.inference import (
     Tokens,
 )
 from gpusize.declared.kinds import NAMES, WORKLOAD_CLASSES, named
-from gpusize.declared.optimizing import Adapter, Optimizing, Sharding
+from gpusize.declared.optimizing import Adapter, Optimizing, Sharding, TokenAdapter
 from gpusize.declared.training import Trainer, Training, VisionLanguageTraining
 from gpusize.declared.words import (
     MAX_COUNT,
     MAX_TEXT,
+    AdapterForm,
     AdapterTargets,
     Amount,
     AttentionKernel,
@@ -116,6 +117,7 @@ __all__ = [
     "RESERVED_MODALITIES",
     "WORKLOAD_CLASSES",
     "Adapter",
+    "AdapterForm",
     "AdapterTargets",
     "Amount",
     "AttentionKernel",
@@ -187,6 +189,7 @@ __all__ = [
     "Storage",
     "Switch",
     "Text",
+    "TokenAdapter",
     "Tokens",
     "Traffic",
     "TrafficShape",

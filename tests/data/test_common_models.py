@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpusize_catalog.naming import match
 from gpusize_catalog.store import Catalog
 
 KNOWN = {
@@ -70,3 +71,12 @@ def test_the_rest_of_a_tower_is_the_language_model(catalog: Catalog, name: str, 
     model = catalog.model(name)
     assert model.vision_params is not None
     assert model.total_params - model.vision_params == pytest.approx(text, abs=20_000)
+
+
+def test_a_tuned_twin_of_a_base_is_found_and_said(catalog: Catalog) -> None:
+    """Falcon3-3B-Instruct has the architecture of Falcon3-3B-Base."""
+    found = match("tiiuae/Falcon3-3B-Instruct", catalog)
+    assert found is not None
+    assert found[0].id == "tiiuae/Falcon3-3B-Base"
+    assert "twin" in found[1]
+    assert match("tiiuae/Falcon3-3B-Unheard", catalog) is None

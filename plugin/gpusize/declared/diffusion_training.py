@@ -50,6 +50,10 @@ class DiffusionTraining(Optimizing):
     )
     ema: Switch = Field(False, description="Whether a running mean of trained weights is kept.")
     tiling: Switch = Field(False, description="Whether the VAE encodes in tiles.")
+    swapped_blocks: Positive | None = Field(
+        None,
+        description="Blocks of the frozen denoiser that wait in host memory until they are used.",
+    )
     train_steps: Positive | None = Field(
         None, description="Steps of the optimizer in the whole run, in place of samples and epochs."
     )

@@ -7,6 +7,7 @@ from pydantic import Field
 from gpusize.declared.base import Bounded, Workload
 from gpusize.declared.groups import Group
 from gpusize.declared.words import (
+    AdapterForm,
     AdapterTargets,
     InterruptionTolerance,
     Offload,
@@ -48,6 +49,18 @@ class Adapter(Group):
     )
     train_embeddings: Switch = Field(
         False, description="Whether embeddings and output head are trained in full beside it."
+    )
+
+
+class TokenAdapter(Adapter):
+    """An adapter of a model that reads and writes tokens."""
+
+    form: AdapterForm = Field(
+        AdapterForm.LOW_RANK,
+        description="What it is made of: two thin matrices beside each projection (low-rank), a "
+        "scale and a bias of each projection's output (scales, as IA3 and LLaMA-Adapter v2), or as "
+        "many virtual tokens as the rank says in each layer (prefix, as LLaMA-Adapter and prefix "
+        "tuning).",
     )
 
 

@@ -221,6 +221,14 @@ class AdapterTargets(str, Enum):
     ALL_LINEAR = "all-linear"
 
 
+class AdapterForm(str, Enum):
+    """What an adapter is made of."""
+
+    LOW_RANK = "low-rank"
+    SCALES = "scales"
+    PREFIX = "prefix"
+
+
 class Objective(str, Enum):
     """What a fine-tuning run learns from."""
 
@@ -231,3 +239,6 @@ class Objective(str, Enum):
     UNPAIRED = "unpaired"
     CONTRAST = "contrast"
     EMBEDDING = "embedding"
+    POLICY = "policy"
+    ACTOR_CRITIC = "actor-critic"
+    DISTILLATION = "distillation"

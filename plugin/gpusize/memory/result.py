@@ -49,6 +49,7 @@ class Term(str, Enum):
     LOGITS = "logits"
     OPTIMIZER_STEP = "optimizer-step"
     LOADING = "loading"
+    SAMPLING = "sampling"
     ALLOCATOR_SLACK = "allocator-slack"
 
 

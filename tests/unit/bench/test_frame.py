@@ -17,6 +17,7 @@ from bench.measured.summary import data, empty
 from gpusize_catalog.store import load
 
 LLAMA = "meta-llama/Llama-3.1-8B"
+NO_ADAPTER = {"lora_rank": None, "lora_targets": None}
 
 ROWS = {
     "serving.jsonl": {
@@ -181,8 +182,7 @@ def test_lines_that_are_no_rows_are_named(held, line):
     ("subject", "more", "group", "reason"),
     [
         (serving.SUBJECT, {"kv_dtype": "int3"}, "serving.weights", "int3"),
-        (training.SUBJECT, {"framework": "mine"}, "training.dense", "no constants for mine"),
-        (training.SUBJECT, {"method": "boft"}, "training.dense", "method boft"),
+        (training.SUBJECT, {"method": "galore", **NO_ADAPTER}, "training.dense", "method galore"),
         (pictures.SUBJECT, {"quantization": "int1"}, "diffusion", "weights format int1"),
         (pictures.SUBJECT, {"n_gpus": 2}, "diffusion", "several GPUs"),
         (throughput.SUBJECT, {"gpu": "abacus"}, "throughput", "GPU abacus"),

@@ -193,3 +193,19 @@ def test_what_is_not_known_is_said(
 def test_copies_share_where_a_whole_one_does_not_fit(sized: Callable[..., Fit]) -> None:
     found = sized({**PICTURE, "model": FLUX, "method": "full"}, "p4de.24xlarge", dp=8)
     assert (found.sharding, found.verdict) == ("fsdp", Verdict.FITS)
+
+
+def test_swapped_blocks_wait_in_the_host(sized: Callable[..., Fit]) -> None:
+    """15 of the 60 blocks of Qwen-Image: a quarter of 20,430,401,088 weights of two bytes."""
+    more = {"model": "Qwen/Qwen-Image", **PICTURE, **lora(16), "trainer": "musubi-tuner"}
+    whole, swapped = sized(more), sized({**more, "swappedBlocks": 15})
+    quarter = 2 * 20_430_401_088 / 4
+    assert whole.term(Term.WEIGHTS) - swapped.term(Term.WEIGHTS) == pytest.approx(quarter)
+    assert swapped.host - whole.host == pytest.approx(quarter)
+    all_of_them = sized({**more, "swappedBlocks": 99})
+    assert all_of_them.host - whole.host == pytest.approx(4 * quarter)
+
+
+def test_blocks_that_are_trained_in_full_are_not_swapped(sized: Callable[..., Fit]) -> None:
+    more = {"model": "Qwen/Qwen-Image", **PICTURE, "method": "full"}
+    assert sized({**more, "swappedBlocks": 15}).verdict is Verdict.UNKNOWN

@@ -30,8 +30,8 @@ def figures(summary):
     [
         ("serving.weights", 100, 0.95, 0.006, 0.98),
         ("serving.kv", 80, 0.94, 0.04, 0.75),
-        ("training.dense", 120, 0.90, 0.10, 0.80),
-        ("training.other", 30, 0.90, 0.20, 0.60),
+        ("training.dense", 145, 0.95, 0.10, 0.80),
+        ("training.other", 60, 0.95, 0.20, 0.55),
         ("diffusion", 240, 0.95, 0.05, 0.85),
         ("throughput", 600, 0.95, 0.15, 0.70),
     ],

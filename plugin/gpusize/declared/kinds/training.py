@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from gpusize.declared.optimizing import Adapter
+from gpusize.declared.optimizing import TokenAdapter
 from gpusize.declared.training import Training, VisionLanguageTraining
 from gpusize.declared.words import Method, Objective, Switch
 
@@ -11,15 +11,18 @@ class FineTuning(Training):
     """A bounded run that adapts a model to examples."""
 
     method: Method = Field(description="What of the model is trained.", examples=["lora"])
-    adapter: Adapter = Field(
-        Adapter.model_construct(), description="The adapter of lora, qlora and dora."
+    adapter: TokenAdapter = Field(
+        TokenAdapter.model_construct(), description="The adapter of lora, qlora and dora."
     )
     objective: Objective = Field(
         Objective.LANGUAGE,
         description="What it learns from: text; pairs of answers beside a frozen copy of the model "
         "(preference, as DPO) or with a head of one number (reward); classes; single answers "
         "beside such a copy (unpaired, as KTO); pairs without one (contrast, as SimPO and ORPO); "
-        "or pairs of texts whose vectors shall be near (embedding).",
+        "pairs of texts whose vectors shall be near (embedding); answers of its own that are "
+        "rewarded beside such a copy (policy, as GRPO), and with a critic and a model of rewards "
+        "as large as itself (actor-critic, as PPO); or what a teacher as large says of them "
+        "(distillation, as GKD).",
     )
 
 

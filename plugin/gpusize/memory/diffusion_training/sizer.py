@@ -114,6 +114,8 @@ class DiffusionTrainer:
         if workload.train_text_encoder and not trainable_encoders(self.pipeline):
             told = f"no trainer that is known trains the text encoder of {self.pipeline.name}"
             self.problems.append(told)
+        if workload.swapped_blocks and (part.blocks is None or workload.method.value == "full"):
+            self.problems.append("blocks are swapped of frozen transformers alone")
         if len(self.pipeline.denoisers) > 1:
             why = "it has several, of which one is trained at a time"
             self.assumptions.append(Assumption("model", part.class_or_name, why))

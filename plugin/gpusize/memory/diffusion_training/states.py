@@ -62,12 +62,20 @@ def held_of(
     offload = workload.sharding.offload.value
     if offload != "none":
         host, states, copy = host + states, 0.0, 0.0
+    swapped = trained.frozen / shares.weights * _swapped(workload, trained)
+    host, weights = host + swapped, weights - swapped
     gathered = _gathered(workload, form, trained, mode, gradients)
     if offload == "all" and mode in WHOLE:
         host, weights, gradients = host + weights + gradients, 0.0, 0.0
     casts = not adapted and made.weight == recipe.WIDE and workload.compute_precision != "fp32"
     cast = own * recipe.HALF if casts and mode not in WHOLE else 0.0
     return Held(weights, gradients, states + mean, gathered, cast, copy, host)
+
+
+def _swapped(workload: DiffusionTraining, trained: Trained) -> float:
+    """Part of the frozen weights that waits in host memory."""
+    many, blocks = workload.swapped_blocks or 0, trained.denoiser.blocks or 0
+    return min(1.0, many / blocks) if blocks else 0.0
 
 
 def _recipe(

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 NUMBER = 2
 """Bytes of one activation."""
-SAVED_BYTES = {"fp8": 1}
+WIDER = 2
+"""How much wider activations are that are computed in fp32."""
+SAVED_BYTES = {"fp8": 1, "nvfp4": 0.5625}
 """Bytes of a number of what projections keep of their inputs, by the precision of their products:
-Transformer Engine and torchao keep the quantized copy."""
+Transformer Engine and torchao keep the quantized copy. Four bits have a scale for sixteen."""
 SCORE_BYTES = 8
 """Bytes of one attention score that eager attention keeps: fp32 softmax, 16-bit copy, dropout."""
 PLAIN_COPIES = 2
@@ -115,16 +117,21 @@ def step_of(
     *,
     frozen: bool,
     spare: float,
+    scaled: float = 0.0,
 ) -> Step:
-    """Bytes per token of one rank; `frozen` layers keep no inputs of what has no adapter."""
+    """Bytes per token of one rank; `frozen` layers keep no inputs of what has no adapter.
+
+    The `scaled` outputs of projections are kept too, for the gradients of their scales.
+    """
     row, habits = known.row, known.habits
     ways = share.tp * share.cp
     saved = SAVED_BYTES.get(workload.compute_precision, NUMBER)
-    layer = _layer(architecture, row, saved, frozen=frozen) / ways
+    twice = WIDER if known.computes_wide(workload.compute_precision) else 1
+    layer = twice * (_layer(architecture, row, saved, frozen=frozen) + NUMBER * scaled) / ways
     scores = 0.0
     if workload.attention.value == "eager":
         scores = SCORE_BYTES * architecture.heads / ways
-    border = NUMBER * architecture.hidden / ways
+    border = twice * NUMBER * architecture.hidden / ways
     by_recompute = {
         "none": (layer, scores),
         "selective": (min(layer, border + layer * row.selective_share), 0.0),
@@ -138,7 +145,7 @@ def step_of(
         offloaded = border * max(0, many - BORDERS_HERE)
     again = {"none": 0.0, "selective": 1 - row.selective_share, "full": 1.0}
     repeated = again[habits.recompute]
-    walked = _walked(architecture) / ways
+    walked = twice * _walked(architecture) / ways
     if share.cp > 1:
         walked += PASSED * NUMBER * 2 * architecture.kv_heads * architecture.head_dim / ways
     return Step(
@@ -160,10 +167,10 @@ def _logits(architecture: Architecture, known: Setup, share: Share) -> float:
     if not share.last or known.headless:
         return 0.0
     rows = padded_vocabulary(architecture.vocab, share.tp) / (share.tp * share.cp)
-    return rows * known.row.loss_bytes * LOSS_SHARES[known.habits.loss]
+    return rows * known.row.loss_bytes * LOSS_SHARES[known.habits.loss] * known.company.logits
 
 
-def _layer(architecture: Architecture, row: TrainerFacts, saved: int, *, frozen: bool) -> float:
+def _layer(architecture: Architecture, row: TrainerFacts, saved: float, *, frozen: bool) -> float:
     """Bytes of one token in one layer, all tensor ranks together (they share the sequence too)."""
     hidden = architecture.hidden
     query = architecture.heads * architecture.head_dim

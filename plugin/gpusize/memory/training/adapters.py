@@ -1,19 +1,24 @@
-"""Parameters of adapters: rank times both sides of each matrix that has one."""
+"""Adapters: their parameters, and what they keep of a token besides."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory.training.parts import GATED, matrices
+from gpusize.memory.training.parts import GATED, matrices, mlp_width
+from gpusize.workload import AdapterForm
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
-    from gpusize.workload import AdapterTargets
+    from gpusize.workload import AdapterTargets, TokenAdapter
 
 ON_MLP = frozenset({"all-linear", "dense-linear"})
 """Targets that reach the MLPs."""
 ON_EXPERTS = "all-linear"
 """The one that reaches routed experts: each has an adapter of its own."""
+NUMBERS_OF_A_SCALE = 2
+"""Numbers that a projection's output has in an adapter of scales, for each of its columns: a scale
+and a bias. Source: `AdapterV2Linear` of litgpt/adapter_v2.py, Lightning-AI/litgpt; IA3 has no
+bias."""
 
 
 class AdapterParams(NamedTuple):
@@ -24,12 +29,38 @@ class AdapterParams(NamedTuple):
     """Beside routed experts, which may be spread over ranks."""
 
 
+def params_of(
+    architecture: Architecture, adapter: TokenAdapter, tp: int, ep: int = 1
+) -> AdapterParams:
+    """Parameters of an adapter of any form."""
+    if adapter.form is AdapterForm.SCALES:
+        size = NUMBERS_OF_A_SCALE * outputs(architecture, adapter.targets) * architecture.layers
+        return AdapterParams(size / tp, 0.0)
+    if adapter.form is AdapterForm.PREFIX:
+        return AdapterParams(adapter.rank * architecture.hidden * architecture.layers, 0.0)
+    return adapter_params(architecture, adapter.rank, adapter.targets, tp, ep)
+
+
+def outputs(architecture: Architecture, targets: AdapterTargets) -> float:
+    """Columns of the projections with an adapter that one token passes in a layer."""
+    query = architecture.heads * architecture.head_dim
+    keys = architecture.kv_heads * architecture.head_dim
+    if targets.value == "query-value":
+        return query + keys
+    attention = query + 2 * keys + architecture.hidden
+    if targets.value not in ON_MLP:
+        return attention
+    mlp = (matrices(architecture) - 1) * mlp_width(architecture)
+    return attention + mlp + architecture.hidden
+
+
 def adapter_params(
     architecture: Architecture, rank: int, targets: AdapterTargets, tp: int, ep: int = 1
 ) -> AdapterParams:
-    """Parameters of an adapter; PEFT gives each expert a matrix of each side of its own.
+    """Parameters of two thin matrices beside each projection.
 
-    Source: `ParamWrapper` of PEFT, whose matrices have experts times rank rows.
+    PEFT gives each expert a matrix of each side of its own: `ParamWrapper`, whose matrices have
+    experts times rank rows.
     """
     word = targets.value
     hidden = architecture.hidden

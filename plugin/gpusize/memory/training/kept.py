@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.memory import formats
-from gpusize.memory.training import parts, recipe, vision
-from gpusize.memory.training.adapters import adapter_params
+from gpusize.memory.training import parts, recipe, setup, vision
+from gpusize.memory.training.adapters import params_of
 from gpusize.memory.training.sharing import WHOLE, shared_in
 from gpusize.workload import VisionLanguageTraining
 
@@ -44,6 +44,8 @@ class Kept(NamedTuple):
     """Part of the gradients that is not there yet when the loss is taken."""
     saved: tuple[float, float]
     """Trained weights and states, wherever they lie: what a checkpoint writes."""
+    sampling: float = 0.0
+    """Weights that are whole while the model writes answers, before the step."""
 
     @property
     def held(self) -> float:
@@ -79,7 +81,9 @@ class Keeper:
         self.stage = stage
         self.mode = mode
         self.held = parts.of_rank(architecture, layout, stage, headless=known.headless)
-        self.made = recipe.recipe_of(workload, known.row, mode)
+        self.made = recipe.recipe_of(
+            workload, known.row, mode, is_wide=known.form.id == setup.FULL_WIDTH
+        )
         self.shares = shared_in(mode)
 
     def kept(self) -> Kept:
@@ -105,8 +109,30 @@ class Keeper:
         if self.mode.startswith("zero") or known.adapted or self._steps_in_backward:
             spare = 0.0
         saved = (weights, states)
-        found = Kept(weights + frozen, gradients, states, gathered, copy, load, 0.0, spare, saved)
+        found = Kept(
+            weights + frozen,
+            gradients,
+            states,
+            gathered,
+            copy,
+            load,
+            0.0,
+            spare,
+            saved,
+            self._sampling,
+        )
         return self._offloaded(found, moments)
+
+    @property
+    def _sampling(self) -> float:
+        """Bytes of all weights where a rank puts its copies' shares together to write answers.
+
+        Source: `unwrap_model_for_generation` of trl/models/utils.py, huggingface/trl, which gathers
+        all parameters of ZeRO-3 by default.
+        """
+        if not self.known.company.samples or not self.shares.weights:
+            return 0.0
+        return self.held.total * recipe.HALF
 
     @property
     def _steps_in_backward(self) -> bool:
@@ -153,10 +179,11 @@ class Keeper:
         if self.known.adapted:
             return self._beside()
         dense = held.total - held.expert - self.frozen_tower
-        return [
+        trained = [
             _Group(dense, copies, self.made),
             _Group(held.expert, self._expert_copies, self.made),
         ]
+        return trained * (1 + self.known.company.critics)
 
     def _beside(self) -> list[_Group]:
         """The adapter, perhaps the ends of the model, and the projector of images."""
@@ -164,12 +191,13 @@ class Keeper:
         layout, copies = self.layout, self.layout.copies
         adapter = workload.adapter  # type: ignore[attr-defined]
         made = recipe.adapter_recipe(workload, known.row)
-        own = adapter_params(self.architecture, adapter.rank, adapter.targets, layout.tp, layout.ep)
+        own = params_of(self.architecture, adapter, layout.tp, layout.ep)
         share = self.stage.layers / self.architecture.layers
         groups = [
             _Group(share * own.dense, copies, made),
             _Group(share * own.expert, self._expert_copies, made),
         ]
+        groups *= 1 + known.company.critics
         # The projector's weights are stored among the frozen ones already.
         beside = self.made._replace(weight=max(0.0, self.made.weight - recipe.HALF))
         if adapter.train_embeddings:
@@ -186,16 +214,16 @@ class Keeper:
         known, held = self.known, self.held
         copies = self.layout.copies
         by = copies if self.shares.weights else 1
-        reference = self._reference() if known.has_reference else 0.0
+        beside = known.frozen_models * self._reference() if known.frozen_models else 0.0
         if not known.adapted:
-            return self.frozen_tower * recipe.HALF / by + reference, 0.0
+            return self.frozen_tower * recipe.HALF / by + beside, 0.0
         whole = held.bytes_in(known.form)
         frozen = whole
         if self.shares.weights:
             experts = held._replace(ends=0, linear=0, other=0, tower=0).bytes_in(known.form)
             frozen = (whole - experts) / copies + experts / self._expert_copies
         loads = self.mode == "fsdp" and known.row.loads_whole
-        return frozen, whole + frozen if loads else 0.0
+        return frozen + beside, whole + frozen if loads else 0.0
 
     def _reference(self) -> float:
         """Bytes of a frozen copy of the model, shared as the weights are."""

@@ -88,9 +88,13 @@ def name_of(row: Recipes, mode: str) -> str:
     return columns.get(MODES_BY_COLUMN.get(mode, ""), row.plain_recipe)
 
 
-def recipe_of(workload: Optimizing, row: Recipes, mode: str) -> Recipe:
-    """The recipe of a trainer in a mode of sharding, with what is declared otherwise."""
-    return named(workload, name_of(row, mode))
+def recipe_of(workload: Optimizing, row: Recipes, mode: str, *, is_wide: bool = False) -> Recipe:
+    """The recipe of a trainer in a mode of sharding, with what is declared otherwise.
+
+    Weights that are loaded `is_wide`, in fp32, are trained in it: so are their moments.
+    """
+    name = name_of(row, mode)
+    return named(workload, "full" if name == "pure" and is_wide else name)
 
 
 def named(workload: Optimizing, name: str) -> Recipe:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory import formats
 from gpusize.memory.result import Assumption
 from gpusize.memory.training import recipe
+from gpusize.memory.training.objectives import Company, company_of
 from gpusize.versions import in_range, parse_version
 from gpusize.workload import Objective
 
@@ -18,20 +19,11 @@ if TYPE_CHECKING:
 
 DEFAULT_QUANTIZED = "nf4"
 DEFAULT_WIDE = "bf16"
+FULL_WIDTH = "fp32"
+"""The format of weights whose products are computed in it, unless another precision is declared."""
 WIDE = ("bf16", "fp16", "fp32")
 """Formats of weights that can be trained."""
-SEQUENCES = {
-    Objective.PREFERENCE: 2,
-    Objective.REWARD: 2,
-    Objective.CONTRAST: 2,
-    Objective.EMBEDDING: 2,
-}
-"""Sequences of one sample, where it is not one: a chosen and a rejected answer, or two texts."""
-HEADLESS = frozenset({Objective.REWARD, Objective.CLASSIFICATION, Objective.EMBEDDING})
-"""Objectives that put a head of a few numbers, or none, in the place of the vocabulary's."""
-REFERRING = frozenset({Objective.PREFERENCE, Objective.UNPAIRED})
-"""Objectives that compare with what the model said before it was trained: DPOTrainer and KTOTrainer
-of huggingface/trl have a reference model, CPOTrainer (SimPO) and ORPOTrainer have none."""
+TEACHING = "taken as large as the model itself"
 
 
 class Habits(NamedTuple):
@@ -56,25 +48,39 @@ class Setup(NamedTuple):
         """Whether the weights are frozen and an adapter is trained."""
         return self.method in recipe.ADAPTED
 
+    def computes_wide(self, precision: str) -> bool:
+        """Whether activations have 32 bits in a declared precision of products."""
+        if precision == formats.AUTO:
+            return self.form.id == FULL_WIDTH and not self.adapted
+        return precision == FULL_WIDTH
+
+    @property
+    def company(self) -> Company:
+        """What the objective adds to the run."""
+        return company_of(self.objective)
+
     @property
     def sequences(self) -> int:
         """Sequences of one sample."""
-        return SEQUENCES.get(self.objective, 1)
+        return self.company.sequences
 
     @property
     def headless(self) -> bool:
         """Whether there is no output head over the vocabulary."""
-        return self.objective in HEADLESS
+        return self.company.is_headless
 
     @property
     def reference_passes(self) -> int:
         """Forward passes of a reference: with an adapter the frozen weights alone are one."""
-        return int(self.objective in REFERRING)
+        return self.company.references
 
     @property
-    def has_reference(self) -> bool:
-        """Whether a frozen copy stands beside; with an adapter the frozen weights are the copy."""
-        return self.objective in REFERRING and not self.adapted
+    def frozen_models(self) -> int:
+        """Frozen models beside; with an adapter the frozen weights are the reference."""
+        company = self.company
+        if self.adapted:
+            return company.judges + company.critics
+        return company.references + company.judges
 
 
 class Resolver:
@@ -104,6 +110,9 @@ class Resolver:
         if self.problems or row is None or form is None:
             return None
         objective = getattr(workload, "objective", Objective.LANGUAGE)
+        company = company_of(objective)
+        if company.judges or company.critics:
+            self.assumptions.append(Assumption("objective", "models beside", TEACHING))
         return Setup(row, form, name, self._habits(row), objective)
 
     def _row(self) -> TrainerFacts | None:

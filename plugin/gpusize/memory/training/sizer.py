@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.memory import formats
 from gpusize.memory.result import Assumption, Fit, Term, Verdict, unknown
 from gpusize.memory.training import activations, recipe, vision
-from gpusize.memory.training.adapters import ON_MLP
+from gpusize.memory.training.adapters import ON_MLP, outputs
 from gpusize.memory.training.kept import NO_SHARING, Keeper, Kept
 from gpusize.memory.training.setup import Resolver, Setup
 from gpusize.memory.verdict import headroom
 from gpusize.memory.weights import Stage, distinct_stages
 from gpusize.placement import Layout
-from gpusize.workload import VisionLanguageTraining
+from gpusize.workload import AdapterForm, VisionLanguageTraining
 from gpusize_catalog.units import MIB, gib
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
     from gpusize.memory.runtime import Device
+    from gpusize.workload import TokenAdapter
     from gpusize.workload import Training as Workload
     from gpusize_catalog.facts import TrainerFacts
     from gpusize_catalog.store import Catalog
@@ -193,7 +194,13 @@ class Training:
         wide = known.form.linear_bits >= formats.BITS_PER_BYTE * recipe.HALF
         frozen = known.adapted and wide and not self._adapts_mlp()
         step = activations.step_of(
-            self.workload, self.architecture, known, share, frozen=frozen, spare=kept.spare
+            self.workload,
+            self.architecture,
+            known,
+            share,
+            frozen=frozen,
+            spare=kept.spare,
+            scaled=self._scaled(known),
         )
         images = vision.NO_PICTURES
         if stage.first and isinstance(self.workload, VisionLanguageTraining):
@@ -234,7 +241,7 @@ class Training:
             need,
             _error(states, kept.gathered, need, row, mode),
             held * (1 + row.slack) + context + nccl,
-            max(kept.step_copy, kept.load - held),
+            max(kept.step_copy, kept.sampling, kept.load - held),
             row.slack,
             step,
             round(kept.host + hosted),
@@ -274,9 +281,21 @@ class Training:
             return ahead
         return max(1, min(ahead, whole // (self.workload.micro_batch * layout.dp)))
 
+    def _scaled(self, known: Setup) -> float:
+        """Columns of outputs that an adapter scales."""
+        if not known.adapted or self._adapter.form is not AdapterForm.SCALES:
+            return 0.0
+        return outputs(self.architecture, self._adapter.targets)
+
+    @property
+    def _adapter(self) -> TokenAdapter:
+        adapter: TokenAdapter = self.workload.adapter  # type: ignore[attr-defined]
+        return adapter
+
     def _adapts_mlp(self) -> bool:
-        adapter = self.workload.adapter  # type: ignore[attr-defined]
-        return adapter.targets.value in ON_MLP
+        """Whether matrices of the MLP have thin ones beside them, which need their inputs."""
+        adapter = self._adapter
+        return adapter.form is AdapterForm.LOW_RANK and adapter.targets.value in ON_MLP
 
     def _echo(self, mode: str) -> tuple[Assumption, ...]:
         if mode == NO_SHARING or self.workload.sharding.mode is not None:
@@ -293,6 +312,8 @@ def _moments(
     load = kept.load - held
     if load > max(batch, kept.step_copy):
         return [(Term.LOADING, load)]
+    if kept.sampling > max(batch, kept.step_copy):
+        return [(Term.SAMPLING, kept.sampling)]
     if kept.step_copy > batch:
         return [(Term.OPTIMIZER_STEP, kept.step_copy)]
     logits = min(batch, step.logits_for(length, sequences))

@@ -39,12 +39,24 @@ def test_what_an_objective_asks(objective, sequences, headless, reference):
     """A reference of DPO and KTO alone; pairs of answers or texts; heads of few numbers."""
     known = setup(objective=Objective(objective))
     assert (known.sequences, known.headless) == (sequences, headless)
-    assert (known.reference_passes, known.has_reference) == (reference, bool(reference))
+    assert (known.reference_passes, known.frozen_models) == (reference, reference)
     for method in ("lora", "qlora", "dora"):
         beside = known._replace(method=method)
-        assert (beside.reference_passes, beside.has_reference) == (reference, False)
+        assert (beside.reference_passes, beside.frozen_models) == (reference, 0)
         assert beside.adapted
     assert not known.adapted
+
+
+@pytest.mark.parametrize(
+    ("objective", "whole", "adapted"),
+    [("policy", 1, 0), ("actor-critic", 2, 2), ("distillation", 1, 1)],
+)
+def test_models_beside_one_that_writes_answers(objective, whole, adapted):
+    """A reference, a model of rewards, a teacher; with an adapter a critic's frozen weights too."""
+    known = setup(objective=Objective(objective))
+    assert known.frozen_models == whole
+    assert known._replace(method="lora").frozen_models == adapted
+    assert known.company.samples
 
 
 def test_an_objective_is_as_declared_and_language_where_there_is_none(catalog):
