@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpusize.tokens import WORKLOAD_TAG
 from gpusize.workload import parse_workload
@@ -245,3 +247,68 @@ def test_a_field_that_no_declaration_takes_is_named_alone() -> None:
         declare(broken, CATALOG, "us-east-1")
     assert "tp" in str(error.value)
     assert CANARY not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes_of"),
+    [
+        ("-tp 8 -pp 2 --max-model-len 8192", ["GPU900"]),
+        ("-tp 16 --distributed-executor-backend ray --max-model-len 8192", ["GPU900"]),
+        ("-tp 16 --max-model-len 8192", ["GPU100"]),
+        ("-tp 8 -pp 2 --nnodes 2 --max-model-len 8192", []),
+    ],
+)
+def test_ranks_on_machines_that_are_not_counted_are_no_mistake(
+    session: Session, text: str, codes_of: list[str]
+) -> None:
+    seen = instance(
+        f"vllm serve meta-llama/Llama-3.1-405B-Instruct --quantization fp8 {text}",
+        instanceType="p5.48xlarge",
+    )
+    assert set(codes_of) <= set(codes(session.judge(seen)))
+    if not codes_of or codes_of == ["GPU900"]:
+        assert "GPU100" not in codes(session.judge(seen))
+
+
+def test_what_rests_on_load_is_said_where_the_load_is() -> None:
+    from gpusize_policies.inferred import ON_LOAD, ON_RANKS, founded
+
+    alone = inferred(f"vllm serve {LLAMA} -tp 2 -pp 2")
+    loaded = inferred("ollama run llama3.1:8b\nexport OLLAMA_NUM_PARALLEL=4")
+    assert not founded(alone, alone=True) & ON_LOAD
+    assert founded(loaded, alone=True) >= ON_LOAD
+    assert founded(alone, alone=True) >= ON_RANKS
+    assert not founded(alone, alone=False) & ON_RANKS
+    assert not founded(loaded, alone=True) & ON_RANKS
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            f"export TOKEN={CANARY}",
+            f"echo {CANARY} > /tmp/x",
+            f"--api-key {CANARY}",
+            f"--max-model-len {CANARY}",
+            f"--quantization={CANARY}",
+            f"--served-model-name {CANARY}",
+            f"MODEL={CANARY}/{CANARY}",
+            f"vllm serve {CANARY}/{CANARY}",
+            f"vllm serve {LLAMA} --max-model-len 131072 \\",
+            "vllm serve $MODEL \\",
+            f"docker run -e A={CANARY} vllm/vllm-openai:{CANARY} --model {LLAMA} \\",
+            f"torchrun sft.py --model_name_or_path {CANARY}",
+            f"ollama run {CANARY.lower()}:8b",
+            f"llama-server -hf {CANARY}/{CANARY}:Q4_K_M",
+        ]
+    ),
+    max_size=5,
+)
+
+
+@settings(max_examples=60)
+@given(LINES)
+def test_no_text_of_a_machine_shows_a_secret(lines: list[str]) -> None:
+    seen = instance("#!/bin/bash\n" + "\n".join(lines))
+    one = Session(Run(Settings(), TODAY, region="us-east-1"))
+    said = [*one.judge(seen), *(finding for _, finding in one.finish([seen]))]
+    assert CANARY.lower() not in str(said).lower()
