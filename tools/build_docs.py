@@ -28,7 +28,7 @@ from gpusize_policies.cli import COMMANDS, help_text
 from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Needs, Rule, Waivable
 from gpusize_policies.settings import PRESETS
-from tests.rules.examples import NAME, TODAY, Example, examples
+from tests.rules.examples import TODAY, Example, declared_of, examples
 from tests.rules.examples import findings as judged
 from tools import readme
 from tools.component_page import component_page
@@ -81,6 +81,8 @@ NEEDS = {
     Needs.CANDIDATE: "a declaration on a placement, decided or pinned or deployed",
     Needs.DECISION: "a decision that was taken before",
     Needs.WAIVER: "a waiver, or a tag that refers to one",
+    Needs.MACHINE: "a resource of a stack that selects a type with GPUs, declared or not",
+    Needs.STACK: "all workloads and machines of a run together",
     Needs.RESOURCE: "a machine of a stack, with its launch template and what it lies in",
 }
 WAIVABLE = {
@@ -101,6 +103,8 @@ TOPICS = {
     "offerings": "Catalog, availability and price",
     "governance": "Governance",
     "waivers": "Waivers",
+    "team": "Team rules",
+    "budget": "Budgets",
 }
 
 
@@ -162,9 +166,9 @@ def rule_page(rule: Rule, catalog: Catalog) -> str:
 
 def _facts(rule: Rule) -> str:
     rows = (
-        ("severity", rule.severity.value),
+        ("severity", f"{rule.severity.value}{', off by default' if rule.is_off else ''}"),
         ("since", rule.since),
-        ("judges", NEEDS[rule.needs]),
+        ("judges", "; ".join(NEEDS[needs] for needs in (rule.needs, *rule.beside))),
         ("may be waived", WAIVABLE[rule.waivable]),
     )
     return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows)
@@ -172,11 +176,14 @@ def _facts(rule: Rule) -> str:
 
 def _example(example: Example) -> str:
     title = example.title[0].upper() + example.title[1:]
-    parts = [f"{title}{_aside(example)}:" if example.workload else f"{title}{_aside(example)}."]
-    if example.workload:
-        parts.append(_yaml({"workloads": {NAME: example.workload}}))
+    declared = declared_of(example)
+    shows = declared or example.resources
+    parts = [f"{title}{_aside(example)}:" if shows else f"{title}{_aside(example)}."]
+    if declared:
+        parts.append(_yaml({"workloads": declared}))
     if example.resources:
-        parts.append("run by these resources of a Pulumi program:")
+        if declared:
+            parts.append("run by these resources of a Pulumi program:")
         parts.append(_yaml({"resources": example.resources}))
     if example.settings:
         parts.append("with this `gpusize-policy.yaml`:")
@@ -289,6 +296,7 @@ def settings_page() -> str:
         "\n".join(["| key | meaning |", "|---|---|", *rows]),
         "## Presets\n\n" + "\n".join(["| preset | changes |", "|---|---|", *presets]),
         _prices(schema["prices"]),
+        _team(schema["team"]),
         "## Parameters\n\n"
         + "\n".join(["| name | default | meaning |", "|---|---|---|", *numbers]),
     ]
@@ -313,6 +321,17 @@ def _prices(schema: dict[str, Any]) -> str:
     table = "\n".join(["| list | key | meaning |", "|---|---|---|", *rows])
     listed = "\n".join(f"- {head}" for head in heads)
     return f"## Prices\n\n{text}\n\n{PRICES_EXAMPLE}\n\n{listed}\n\n{table}"
+
+
+def _team(schema: dict[str, Any]) -> str:
+    """Return the reference of the key `team`."""
+    rows = [f"| `{name}` | {key['description']} |" for name, key in schema["properties"].items()]
+    text = (
+        "What the team allows, and how much; the resolver chooses only what is allowed. How the"
+        " ceilings and the environments work: [team rules](team-rules.md)."
+    )
+    table = "\n".join(["| key | meaning |", "|---|---|", *rows])
+    return f"## Team\n\n{text}\n\n{table}"
 
 
 def _meanings(source: Path) -> dict[str, str]:

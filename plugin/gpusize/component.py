@@ -12,6 +12,7 @@ import pulumi
 
 from gpusize.args import DeclarationArgs
 from gpusize.decision import Decision, decide, model_problems
+from gpusize.environments import Where
 from gpusize.inputs import Given, combine, separate
 from gpusize.launch import needs
 from gpusize.making import make
@@ -166,7 +167,8 @@ def _decide(name: str, args: object) -> tuple[Given, Decision]:
     for problem in unknown_keys(stack, pulumi.get_project()):
         pulumi.log.warn(f"workload '{name}': {problem}")
     try:
-        around = surroundings(project_folder(Path.cwd()), stack)
+        where = Where(pulumi.get_stack())
+        around = surroundings(project_folder(Path.cwd()), stack, where)
         given, workload = read(name, args, around)
         return given, decide(name, workload, around)
     except GpuSizeError as error:

@@ -68,6 +68,7 @@ def resolve(
         settings=settings,
         architecture=architecture,
         base_dir=base_dir,
+        name=name,
     )
     return decide(study, name)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpusize.names import to_camel, to_snake
+from gpusize.team import NO_RULES, TeamRules
 from gpusize.team_prices import LIST_PRICES, TeamPrices
 
 
@@ -51,6 +52,8 @@ class ResolveSettings(NamedTuple):
     max_waiver_days: int = 90
     """A waiver that holds for more days than this from today is invalid: a quarter, then somebody
     looks again."""
+    budget_warn_share: float = 0.80
+    """Part of a monthly budget from which a word is said before it is used up."""
     low_duty: float = 0.30
     """A service busy for less of the week than this should not be up all week."""
     min_host_gib: float = 12.0
@@ -71,6 +74,8 @@ class ResolveSettings(NamedTuple):
     """Alternatives in an answer."""
     prices: TeamPrices = LIST_PRICES
     """What the team pays in place of list prices."""
+    team: TeamRules = NO_RULES
+    """What the team allows."""
 
 
 DEFAULTS = ResolveSettings()
@@ -86,7 +91,9 @@ def parameters() -> dict[str, int | float]:
 
 
 def with_parameters(
-    given: Mapping[str, float], prices: TeamPrices = LIST_PRICES
+    given: Mapping[str, float],
+    prices: TeamPrices = LIST_PRICES,
+    team: TeamRules = NO_RULES,
 ) -> ResolveSettings:
     """Change the defaults by some limits, each named in camelCase, and kept whole where it is."""
     changed: dict[str, Any] = {
@@ -94,4 +101,4 @@ def with_parameters(
         for name, default in parameters().items()
         if name in given
     }
-    return DEFAULTS._replace(**changed, prices=prices)
+    return DEFAULTS._replace(**changed, prices=prices, team=team)

@@ -13,8 +13,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpusize.days import DAY_FIX, NO_DAY, day_of
+from gpusize.environments import Where
 from gpusize.project import SETTINGS_FILE
 from gpusize.settings import ResolveSettings, parameters, with_parameters
+from gpusize.team import NO_TEAM, Team
 from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 
@@ -54,11 +56,17 @@ class Deciding(NamedTuple):
     """File of decisions; `gpusize.lock` beside the program."""
     prices: TeamPrices = LIST_PRICES
     """What the team pays in place of list prices."""
+    team: Team = NO_TEAM
+    """What the team allows."""
 
     @property
     def resolving(self) -> ResolveSettings:
-        """Thresholds and prices in the form that the resolver and the constraints take."""
-        return with_parameters(self.parameters, self.prices)
+        """Thresholds, prices and team rules as the resolver and the constraints take them."""
+        return with_parameters(self.parameters, self.prices, self.team.rules)
+
+    def at(self, where: Where) -> Deciding:
+        """The same for one stack: rules of its environment hold."""
+        return self._replace(team=self.team.at(where))
 
 
 def settings_path(folder: Path, named: str = "") -> Path | None:
@@ -174,6 +182,18 @@ def _prices_schema() -> dict[str, Any]:
     return prices_schema()
 
 
+def _read_team(value: Any, told: Told) -> Any:
+    from gpusize.settings_team import read_team
+
+    return read_team(value, told)
+
+
+def _team_schema() -> dict[str, Any]:
+    from gpusize.settings_team import team_schema
+
+    return team_schema()
+
+
 def _parameters_schema() -> dict[str, Any]:
     return {
         "description": "Thresholds that the rules and the resolver share.",
@@ -205,5 +225,6 @@ TODAY = Field(
 CATALOG = Field("catalog", _read_paths, _catalog_schema)
 LOCK = Field("lock", read_path, text_schema("File of the decisions that stay, `gpusize.lock`."))
 PRICES = Field("prices", _read_prices, _prices_schema)
-DECIDING = (PARAMETERS, PRICES, TODAY, CATALOG, LOCK)
+TEAM = Field("team", _read_team, _team_schema)
+DECIDING = (PARAMETERS, PRICES, TEAM, TODAY, CATALOG, LOCK)
 _NAMES = frozenset(field.name for field in DECIDING)

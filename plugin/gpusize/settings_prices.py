@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gpusize.names import to_snake
+from gpusize.settings_entries import Entry, amount, share, text, word
 from gpusize.settings_file import LONGEST_KEY, Told, guess
 from gpusize.team_prices import (
     BlockRate,
@@ -20,22 +21,12 @@ from gpusize.team_prices import (
 )
 from gpusize_catalog.problems import printable
 
-PERCENT = 100
 PLANS = ("savings-plan", "reserved-instance")
 YEARS = (1, 3)
 """Terms that AWS sells. Source: catalog, billing terms."""
 MARKETS = ("on-demand", "spot", "capacity-block", "*")
 MOST_ENTRIES = 1000
 """Entries of one section: more are a mistake, and each look-up walks them."""
-
-
-class Entry(NamedTuple):
-    """What one key of an entry takes."""
-
-    schema: Mapping[str, Any]
-    is_good: Callable[[Any], bool]
-    wants: str
-    """What it takes, in words."""
 
 
 class Section(NamedTuple):
@@ -49,42 +40,9 @@ class Section(NamedTuple):
     """Keys of which exactly one is given."""
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _text(text: str) -> Entry:
-    schema = {"description": text, "type": "string", "minLength": 1}
-    return Entry(schema, lambda value: isinstance(value, str) and bool(value), "a text")
-
-
-def _amount(text: str) -> Entry:
-    schema = {"description": text, "type": "number", "minimum": 0}
-    return Entry(
-        schema,
-        lambda value: _is_number(value) and 0 <= value < float("inf"),
-        "a number that is not negative",
-    )
-
-
-def _share(text: str) -> Entry:
-    schema = {"description": text, "type": "number", "minimum": 0, "maximum": PERCENT}
-    return Entry(
-        schema,
-        lambda value: _is_number(value) and 0 <= value <= PERCENT,
-        f"a number from 0 to {PERCENT}",
-    )
-
-
-def _word(text: str, words: tuple[str | int, ...]) -> Entry:
-    schema = {"description": text, "enum": list(words)}
-    wants = " or ".join(map(str, words))
-    return Entry(schema, lambda value: value in words and not isinstance(value, bool), wants)
-
-
-TYPES = _text("Instance types, a glob like p5*.")
-REGION = _text("Regions, a glob like us-*; all where it is left out.")
-USD = _amount("USD per instance-hour.")
+TYPES = text("Instance types, a glob like p5*.")
+REGION = text("Regions, a glob like us-*; all where it is left out.")
+USD = amount("USD per instance-hour.")
 
 SECTIONS: Mapping[str, Section] = {
     "discounts": Section(
@@ -92,9 +50,9 @@ SECTIONS: Mapping[str, Section] = {
         Discount,
         {
             "types": TYPES,
-            "market": _word("Market; * is all, as where it is left out.", MARKETS),
+            "market": word("Market; * is all, as where it is left out.", MARKETS),
             "region": REGION,
-            "percent": _share("Percent below the list price."),
+            "percent": share("Percent below the list price."),
         },
         ("percent",),
     ),
@@ -102,12 +60,12 @@ SECTIONS: Mapping[str, Section] = {
         "Rates of savings plans and reserved instances.",
         CommitmentRate,
         {
-            "plan": _word("What covers the bill.", PLANS),
-            "years": _word("Term, years.", YEARS),
+            "plan": word("What covers the bill.", PLANS),
+            "years": word("Term, years.", YEARS),
             "types": TYPES,
             "region": REGION,
             "usdPerHour": USD,
-            "percent": _share("Percent below the on-demand price."),
+            "percent": share("Percent below the on-demand price."),
         },
         ("plan", "years"),
         ("usdPerHour", "percent"),
@@ -121,7 +79,7 @@ SECTIONS: Mapping[str, Section] = {
     "spotInterruptions": Section(
         "Interruptions of spot instances, as seen.",
         InterruptionRate,
-        {"types": TYPES, "perDay": _amount("Interruptions of one instance in a day.")},
+        {"types": TYPES, "perDay": amount("Interruptions of one instance in a day.")},
         ("types", "perDay"),
     ),
 }

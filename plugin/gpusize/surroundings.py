@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpusize.days import DAY_FIX, NO_DAY, day_of
+from gpusize.environments import NOWHERE, Where
 from gpusize.project import LOCK_FILE
 from gpusize.settings import DEFAULTS, ResolveSettings
 from gpusize.settings_file import LONGEST_KEY, Deciding, guess, read_deciding, settings_path
@@ -56,13 +57,15 @@ def unknown_keys(keys: Iterable[str], project: str) -> Iterator[Problem]:
             yield Problem(f"{PACKAGE}:{shown}", "unknown key", guess(key, STACK_KEYS))
 
 
-def surroundings(folder: Path, config: Mapping[str, str | None]) -> Surroundings:
-    """Read the settings file of a program and take in the stack's configuration.
+def surroundings(
+    folder: Path, config: Mapping[str, str | None], where: Where = NOWHERE
+) -> Surroundings:
+    """Read the settings file of a program and take in the stack and its configuration.
 
     Raises `GpuSizeError` with every problem.
     """
     path = settings_path(folder, config.get("settings") or "")
-    return surround(folder, read_deciding(path) if path else Deciding(), config)
+    return surround(folder, (read_deciding(path) if path else Deciding()).at(where), config)
 
 
 def surround(folder: Path, file: Deciding, config: Mapping[str, str | None]) -> Surroundings:

@@ -59,6 +59,7 @@ def surveyed(
     names: tuple[str, ...],
     context: Context,
     base_dir: Path | None,
+    name: str = "",
 ) -> Survey | None:
     """Judge every type on a workload; None where the model is not known."""
     from gpusize.resolving.listed import survey
@@ -67,7 +68,14 @@ def surveyed(
     today: datetime.date = context.today
     settings = context.settings.resolving
     try:
-        study = Study(workload, context.catalog, today=today, settings=settings, base_dir=base_dir)
+        study = Study(
+            workload,
+            context.catalog,
+            today=today,
+            settings=settings,
+            base_dir=base_dir,
+            name=name,
+        )
     except GpuSizeError:
         return None
     return survey(study, names)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpusize.tokens import COMPONENT
-from gpusize_policies.decode import decode, may_point, may_start, text_of
+from gpusize_policies.decode import decode, may_point, may_select, may_start, text_of
 from gpusize_policies.machines import Seen
 from gpusize_policies.reading import (
     BLOCK,
@@ -20,6 +20,7 @@ from gpusize_policies.reading import (
     Value,
 )
 from gpusize_policies.reading.networks import JOINING
+from gpusize_policies.reading.tags import DEFAULT_TAGS
 from gpusize_policies.session import KINDS
 
 CONCERNED = KINDS | SURROUNDINGS
@@ -43,6 +44,7 @@ def seen_proxy(resource: Any, inputs: Any = None) -> Seen:
         props=resource.props if inputs is None else inputs,
         parent=parent.urn if parent is not None else resource.opts.parent or "",
         provider_region=Props(provider).own("region") if provider is not None else Value(),
+        provider_tags=Props(provider).own(DEFAULT_TAGS) if provider is not None else Value(),
         sources={key: tuple(one.urn for one in ones) for key, ones in depends.items()},
     )
 
@@ -55,6 +57,7 @@ def seen_wire(
 ) -> Seen:
     """Read what the engine sends, decoded once."""
     region = text_of(resource.provider.properties, "region")
+    tags = text_of(resource.provider.properties, DEFAULT_TAGS)
     return Seen(
         type=resource.type,
         name=resource.name,
@@ -62,6 +65,7 @@ def seen_wire(
         props=decode(resource.properties if inputs is None else inputs),
         parent=parent,
         provider_region=Props({"region": region}).own("region"),
+        provider_tags=Props({DEFAULT_TAGS: tags}).own(DEFAULT_TAGS),
         sources=sources,
     )
 
@@ -75,15 +79,26 @@ def concerns(resource: Any) -> bool:
     return may_point(resource.properties) or may_start(resource.properties)
 
 
-def tied_seen(resources: Sequence[Any], inputs: Mapping[str, Any]) -> Iterator[Seen]:
-    """Decode those resources of a stack that may point at a workload, and what they rest on."""
+def tied_seen(
+    resources: Sequence[Any],
+    inputs: Mapping[str, Any],
+    knows: Callable[[str], bool] = lambda _: False,
+) -> Iterator[Seen]:
+    """Decode those resources of a stack that may point at a workload, and what they rest on.
+
+    So may those that select a type of which `knows` says that it can have accelerators.
+    """
     by_urn = {one.urn: one for one in resources if one.type in CONCERNED}
     behind = {
         one.urn: {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
         for one in by_urn.values()
     }
     joins = _joins(by_urn, behind)
-    open_urns = [urn for urn in by_urn if _may_matter(urn, behind, by_urn)]
+    open_urns = [
+        urn
+        for urn, one in by_urn.items()
+        if _may_matter(urn, behind, by_urn) or may_select(inputs.get(urn, one.properties), knows)
+    ]
     tied: dict[str, None] = {}
     while open_urns:
         urn = open_urns.pop()

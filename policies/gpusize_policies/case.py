@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_policies.finding import Provenance, Subject
+from gpusize_policies.message import about
 
 if TYPE_CHECKING:
     import datetime
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from gpusize.workload import Workload
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
+    from gpusize_policies.deployed import Machine
     from gpusize_policies.launched import Inferred
     from gpusize_policies.reading import Selection
     from gpusize_policies.settings import Settings
     from gpusize_policies.waivers import Facts
+    from gpusize_policies.whole import Whole
 
 
 class Decided(NamedTuple):
@@ -64,15 +67,19 @@ class Case:
         seller: str = "",
         launched: tuple[Inferred, ...] = (),
         provenance: Provenance | None = None,
+        machine: Machine | None = None,
+        expected: Mapping[str, object] | None = None,
+        whole: Whole | None = None,
     ) -> None:
         """Keep what is judged.
 
         `selection` is what a machine of a stack asks for, with all that the stack says of it;
         `missing` says why there is no workload and what would help, `unknown` names properties
-        without a value yet, `base_dir` is what paths in the declaration are relative to. `waivers`
-        is what there is to say of waivers: they are a case of their own. `deployed_region` is where
-        a machine is made, empty where nothing but the declaration says it; `workload` keeps the
-        region that was declared.
+        without a value yet, `base_dir` is what paths in the declaration are relative to. `machine`
+        is what a resource launches, `expected` what was decided for its workload elsewhere, and
+        `deployed_region` where it is made, empty where nothing but the declaration says it;
+        `workload` keeps the region that was declared. `whole` is everything of a run, and `waivers`
+        what there is to say of waivers: cases of their own.
         `seller` is the service that bills the machines at prices of its own, empty for EC2.
         `launched` is what the texts of the machine start; `provenance` is said of a declaration
         that comes from them.
@@ -94,9 +101,21 @@ class Case:
         self.seller = seller
         self.launched = launched
         self.provenance = provenance or Provenance()
+        self.machine = machine
+        self.expected = expected or {}
+        self.whole = whole
         self.problems: tuple[Problem, ...] = ()
         self._reasons: dict[str, tuple[Reason, ...]] = {}
         self._without: dict[tuple[str, ...], Resolution | None] = {}
+
+    @property
+    def about(self) -> str:
+        """What messages begin with: the workload, else the resource, else the run."""
+        if self.name:
+            return about("workload", self.name)
+        if self.machine is not None:
+            return about("resource", self.machine.name)
+        return "" if self.whole is None else "the whole run"
 
     @cached_property
     def judged(self) -> Workload | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gpusize.tokens import WORKLOAD_TAG
@@ -34,6 +35,11 @@ STARTING = ("userData", "userDataBase64")
 
 POINTING = SENTINELS | {WORKLOAD_TAG}
 """Keys of a group's tags that name the workload, or may."""
+
+NAMING = ("instanceType", "instanceTypes")
+"""Ends of the keys under which types are named."""
+ATTRIBUTES = "accelerator"
+"""Beginning of the keys by which a type is asked for by what it has."""
 
 
 def decode(properties: Struct) -> dict[str, Any]:
@@ -97,6 +103,25 @@ def _may_start(text: Any) -> bool:
     from gpusize_policies.reading.launches import may_start as is_telling
 
     return isinstance(text, str) and (text in SENTINELS or is_telling(unpacked(text)))
+
+
+def may_select(properties: Struct, knows: Callable[[str], bool]) -> bool:
+    """Tell whether a resource may select a type with accelerators, by name or by attribute.
+
+    `knows` tells it of a text. Only texts under keys that name types are looked at.
+    """
+    return any(_selects(key, value, knows) for key, value in properties.fields.items())
+
+
+def _selects(key: str, value: Wire, knows: Callable[[str], bool]) -> bool:
+    if key.startswith(ATTRIBUTES):
+        return True
+    kind = value.WhichOneof("kind")
+    if kind == "struct_value":
+        return may_select(value.struct_value, knows)
+    if kind == "list_value":
+        return any(_selects(key, item, knows) for item in value.list_value.values)
+    return kind == "string_value" and key.endswith(NAMING) and knows(value.string_value)
 
 
 def text_of(properties: Struct, key: str) -> Any:

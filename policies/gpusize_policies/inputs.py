@@ -100,6 +100,20 @@ def cases(found: Mapping[str, Declaration], context: Context) -> list[Case]:
     return made
 
 
+def together(run: Iterable[Case], context: Context) -> Case:
+    """Make the case of a whole run: what the team's ceilings say of all its workloads."""
+    from gpusize_policies.whole import share_of, whole_of
+
+    return Case(
+        "",
+        None,
+        catalog=context.catalog,
+        today=context.today,
+        settings=context.settings,
+        whole=whole_of(share_of(one) for one in run),
+    )
+
+
 def read_cases(files: Iterable[str], context: Context) -> tuple[list[Case], list[Problem]]:
     """Make the cases of every file that can be read, and collect the problems of the others."""
     found: list[Case] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Finding, Severity
-from gpusize_policies.message import Doubt, Remark, compose, join_fixes, not_known
+from gpusize_policies.message import Doubt, Gap, Remark, compose, join_fixes, not_known
 from gpusize_policies.registry import RULES, Needs, Rule
 
 if TYPE_CHECKING:
@@ -24,29 +24,31 @@ def evaluate(
     findings: list[Finding] = []
     broken: list[tuple[Rule, Exception]] = []
     doubts: dict[str, None] = {}
+    gaps: list[Gap] = []
     for item in RULES if rules is None else rules:
         level = settings.level_of(item)
         if level is None:
             continue
         try:
-            if not is_askable(case, item.needs):
+            if not may_speak(item, case):
                 continue
             said = list(item.judge(case))
-            found = [_finding(item, level, case, one) for one in said if not isinstance(one, Doubt)]
+            found = [_finding(item, level, case, one) for one in said if isinstance(one, Remark)]
         except Exception as error:
             broken.append((item, error))
         else:
             findings.extend(found)
             unsaid = (one.properties for one in said if isinstance(one, Doubt))
+            gaps += [one for one in said if isinstance(one, Gap)]
             doubts.update((name, None) for names in unsaid for name in names)
-    findings.extend(_told(case, settings, broken, tuple(doubts)))
-    return tuple(findings)
+    findings.extend(_told(case, settings, broken, tuple(doubts), gaps))
+    return tuple(sorted(findings, key=lambda one: one.code))
 
 
 def asked(case: Case, settings: Settings) -> frozenset[str]:
     """Return the codes of the rules that could speak on a case."""
     rules = (item for item in RULES if settings.level_of(item) is not None)
-    return frozenset(item.code for item in rules if is_askable(case, item.needs))
+    return frozenset(item.code for item in rules if may_speak(item, case))
 
 
 def told_once(findings: Iterable[Finding], where: str, told: dict[str, str]) -> tuple[Finding, ...]:
@@ -62,12 +64,21 @@ def told_once(findings: Iterable[Finding], where: str, told: dict[str, str]) -> 
     )
 
 
+def may_speak(item: Rule, case: Case) -> bool:
+    """Tell whether a case has what a rule judges, or what else it may be asked of."""
+    return any(is_askable(case, needs) for needs in (item.needs, *item.beside))
+
+
 def is_askable(case: Case, needs: Needs) -> bool:
     """Tell whether a case has what a rule must have before it is asked."""
     if needs is Needs.NOTHING:
         return True
     if needs is Needs.WAIVER:
         return case.waivers is not None
+    if needs is Needs.STACK:
+        return case.whole is not None
+    if needs is Needs.MACHINE:
+        return case.machine is not None
     if case.judged is None:
         return False
     if needs is Needs.CANDIDATE:
@@ -88,7 +99,7 @@ def _finding(item: Rule, level: Severity, case: Case, remark: Remark) -> Finding
         severity=level,
         subject=case.subject,
         message=compose(
-            item.code, item.name, case.name, remark.text, fix, place, case.provenance.text
+            item.code, item.name, case.about, remark.text, fix, place, case.provenance.text
         ),
         fix=fix,
         numbers={**remark.numbers, **case.provenance.numbers},
@@ -100,6 +111,7 @@ def _told(
     settings: Settings,
     broken: Iterable[tuple[Rule, Exception]],
     doubts: tuple[str, ...],
+    gaps: Iterable[Gap],
 ) -> Iterable[Finding]:
     """Tell what rules could not say; the text of an exception may hold a user's values."""
     reporter = next(item for item in RULES if item.code == CANNOT_EVALUATE)
@@ -108,6 +120,8 @@ def _told(
         return
     if doubts:
         yield _finding(reporter, level, case, not_known(doubts))
+    for gap in gaps:
+        yield _finding(reporter, level, case, Remark(gap.text, (gap.fix,), gap.numbers))
     for item, error in broken:
         text = f"{item.code} {item.name} could not be evaluated ({type(error).__name__})"
         remark = Remark(text, ("report it with the declaration",), {"rule": item.code})

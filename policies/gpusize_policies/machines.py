@@ -67,6 +67,8 @@ class Seen(NamedTuple):
     parent: str = ""
     provider_region: Value = Value()
     sources: Mapping[str, Sequence[str]] = {}
+    provider_tags: Value = Value()
+    """What the provider calls the tags that it adds to everything."""
     """URNs of the resources that each property depends on, where they are told."""
 
 

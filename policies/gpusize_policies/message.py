@@ -39,6 +39,17 @@ class Doubt(NamedTuple):
     properties: tuple[str, ...]
 
 
+class Gap(NamedTuple):
+    """What a rule could not say for a part of what it adds up is not known.
+
+    It is told under GPU900, in its own words.
+    """
+
+    text: str
+    fix: str
+    numbers: Mapping[str, Number] = NO_NUMBERS
+
+
 def not_known(properties: tuple[str, ...]) -> Remark:
     """Say which properties have no value yet."""
     names = ", ".join(properties[:SHOWN_PROPERTIES])
@@ -50,10 +61,15 @@ def not_known(properties: tuple[str, ...]) -> Remark:
     )
 
 
+def about(what: str, name: str) -> str:
+    """Name what a message is about: `workload 'chat'`."""
+    return f"{what} '{printable(name, LONGEST_NAME)}'"
+
+
 def compose(
     code: str,
     name: str,
-    workload: str,
+    subject: str,
     text: str,
     fix: str,
     place: str = "",
@@ -64,9 +80,7 @@ def compose(
     `place` is the part of a resource that is meant, where it has several. `note` stands before the
     page, and says where the declaration comes from: beside the limit.
     """
-    head = f"{code} {name}: "
-    if workload:
-        head += f"workload '{printable(workload, LONGEST_NAME)}': "
+    head = f"{code} {name}: {subject}: " if subject else f"{code} {name}: "
     head += f"{place}: " if place else ""
     tail = f"{f' {note}' if note else ''} Docs: {docs_page(code, name)}"
     room = LONGEST + len(note) - len(head) - len(tail)

@@ -20,6 +20,7 @@ from pulumi.runtime import proto
 from pulumi_policy import EnforcementLevel
 from pulumi_policy import policy as sdk
 
+from gpusize.environments import Where
 from gpusize.surroundings import stack_values
 from gpusize.tokens import PACKAGE
 from gpusize_catalog.problems import GpuSizeError
@@ -76,12 +77,21 @@ class Judge:
         self.announced = setup
         self.inputs: dict[str, Any] = {}
         """Inputs of what concerns us, by URN, as they came."""
+        self.tags: dict[str, str] = {}
+        """Tags of the stack."""
         self.use(setup)
 
     def use(self, setup: Setup) -> None:
         """Judge by another setup, from a fresh session."""
-        self.setup = setup
-        self.session = Session(setup.judging)
+        self.told = setup
+        self.setup = setup.at(Where(self.stack.name, self.tags))
+        self.session = Session(self.setup.judging)
+
+    def tagged(self, tags: Mapping[str, str]) -> None:
+        """Take in the tags of the stack, by which an environment may be chosen."""
+        if dict(tags) != self.tags:
+            self.tags = dict(tags)
+            self.use(self.told)
 
     def configure(self, names: Sequence[str], config: Mapping[str, Mapping[str, Any]]) -> None:
         """Take in what `--policy-pack-config` says, levels aside."""
@@ -163,6 +173,7 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
 
     def validate(self, args: Any, report_violation: Any) -> None:
         """Report one rule's findings on a resource, or on what waited for the whole stack."""
+        self.judge.tagged(args.stack_tags)
         if isinstance(args, pulumi_policy.StackValidationArgs):
             resources = [
                 seen_proxy(one, self.judge.inputs.get(one.urn))
@@ -251,6 +262,11 @@ class Servicer:
         self.judge.configure(tuple(self.policies), config)
         return super().Configure(request, context)  # type: ignore[misc]
 
+    def ConfigureStack(self, request: Any, context: Any) -> Any:
+        """Take in the tags of the stack."""
+        self.judge.tagged(request.tags)
+        return super().ConfigureStack(request, context)  # type: ignore[misc]
+
     def Analyze(self, request: Any, _context: Any) -> Any:
         """Judge one resource."""
         response = proto.AnalyzeResponse()
@@ -265,7 +281,9 @@ class Servicer:
     def AnalyzeStack(self, request: Any, _context: Any) -> Any:
         """Judge what had to wait for the whole stack."""
         response = proto.AnalyzeResponse()
-        resources = list(tied_seen(request.resources, self.judge.inputs))
+        resources = list(
+            tied_seen(request.resources, self.judge.inputs, self.judge.session.accelerators.may_be)
+        )
         for urn, name, message in self.judge.stack_findings(resources):
             self.say(response, name, message, urn)
         return response
@@ -320,7 +338,8 @@ def _stack() -> Stack:
         return Stack(region=_environment_region())
     region = pulumi.Config("aws").get("region") or _environment_region()
     whole = pulumi.runtime.config.get_config_env()
-    return Stack(pulumi.get_project(), stack_values(pulumi.Config(PACKAGE).get, whole), region)
+    values = stack_values(pulumi.Config(PACKAGE).get, whole)
+    return Stack(pulumi.get_project(), values, region, pulumi.get_stack())
 
 
 def _environment_region() -> str:

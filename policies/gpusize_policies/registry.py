@@ -7,6 +7,7 @@ from types import ModuleType
 from gpusize_policies.rule import Needs, Rule, Waivable, rule
 from gpusize_policies.rules import (
     billing,
+    budget,
     capacity,
     governance,
     memory,
@@ -17,6 +18,7 @@ from gpusize_policies.rules import (
     precision,
     speed,
     storage,
+    team,
     waivers,
 )
 
@@ -35,6 +37,8 @@ MODULES: tuple[ModuleType, ...] = (
     governance,
     storage,
     waivers,
+    team,
+    budget,
 )
 
 RULES: tuple[Rule, ...] = tuple(

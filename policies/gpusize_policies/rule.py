@@ -7,12 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_policies.finding import Severity, docs_page
-from gpusize_policies.message import Doubt, Remark
+from gpusize_policies.message import Doubt, Gap, Remark
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
 
-Judge = Callable[["Case"], Iterable[Remark | Doubt]]
+Judge = Callable[["Case"], Iterable[Remark | Doubt | Gap]]
 
 
 class Needs(str, Enum):
@@ -24,6 +24,8 @@ class Needs(str, Enum):
     DECISION = "decision"
     RESOURCE = "resource"
     WAIVER = "waiver"
+    MACHINE = "machine"
+    STACK = "stack"
 
 
 class Waivable(str, Enum):
@@ -47,6 +49,10 @@ class Rule(NamedTuple):
     judge: Judge
     once: bool = False
     """Whether it is told once in a run: what it says holds for every case."""
+    beside: tuple[Needs, ...] = ()
+    """What else it may be asked of, where a case has that in place of what it needs."""
+    is_off: bool = False
+    """Whether it is off until the settings give it a level."""
 
     @property
     def summary(self) -> str:
@@ -83,11 +89,15 @@ def rule(
     waivable: Waivable = Waivable.YES,
     parameters: tuple[str, ...] = (),
     once: bool = False,
+    beside: tuple[Needs, ...] = (),
+    is_off: bool = False,
 ) -> Callable[[Judge], Rule]:
     """Turn a function of a case into a rule; `parameters` name the settings it reads."""
 
     def wrap(judge: Judge) -> Rule:
-        return Rule(code, name, severity, since, needs, waivable, parameters, judge, once)
+        return Rule(
+            code, name, severity, since, needs, waivable, parameters, judge, once, beside, is_off
+        )
 
     return wrap
 

@@ -22,6 +22,7 @@ from gpusize_catalog.spelling import did_you_mean
 from gpusize_policies.admitting import is_choice, opened, represented, surveyed
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.declared import Declared, plain, read_component
+from gpusize_policies.deployed import Accelerators, Machine, machine_of, named_types
 from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.inputs import Context, declarations
 from gpusize_policies.judge import asked, evaluate, told_once
@@ -47,6 +48,7 @@ from gpusize_policies.reading.values import first
 from gpusize_policies.reading.waiver_tag import waiver_tag
 from gpusize_policies.tasks import Tasks, tasks_of, with_task
 from gpusize_policies.waiving import Waiving
+from gpusize_policies.whole import Share, share_in_run, whole_of
 
 if TYPE_CHECKING:
     from gpusize.lock import Entry
@@ -68,8 +70,11 @@ OF_RESERVATIONS = frozenset(
     {
         "cannot-evaluate",
         "instance-not-offered-in-region",
+        "missing-required-tags",
         "odcr-paid-while-idle",
+        "region-not-allowed",
         "retired-instance",
+        "type-not-allowed",
         "unknown-instance-type",
     }
 )
@@ -96,10 +101,11 @@ class Run(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the rules said on a case, and which of them were asked."""
+    """What the rules said on a case, which of them were asked, and what it takes of budgets."""
 
     findings: tuple[Finding, ...]
     codes: frozenset[str]
+    share: Share | None
 
 
 class Session:
@@ -119,6 +125,10 @@ class Session:
         self._templates: dict[str, tuple[Seen, ...]] = {}
         """What machines are launched from, by URN; known at the end of the run."""
         self._surveys: dict[object, Survey | None] = {}
+        self._inferred: set[str] = set()
+        """Machines whose own texts say what runs there, or may, by URN."""
+        self._shares: dict[tuple[str, str], Share] = {}
+        """What each part of a resource takes of the run's budgets, by URN and place."""
         self._once: dict[str, str] = {}
         """Resource that a rule spoke on whose finding holds for the whole run, by code."""
 
@@ -133,6 +143,11 @@ class Session:
     def waiving(self) -> Waiving:
         """The waivers of this run, and what becomes of them."""
         return Waiving(self.context)
+
+    @cached_property
+    def accelerators(self) -> Accelerators:
+        """Which texts are types with accelerators."""
+        return Accelerators(self.run.settings, lambda: self.context.catalog)
 
     def about_settings(self) -> tuple[Finding, ...]:
         """Say what is wrong with the waivers of the settings."""
@@ -224,11 +239,26 @@ class Session:
                 for urn in (seen.urn, *(one.urn for one in behind[seen.urn]))
                 for one in self._told.get(urn, ())
             }
-            for finding in self._whole(seen, part, tasks):
+            for finding in self._whole(seen, part, tasks, behind[seen.urn]):
                 if (finding.code, finding.message, finding.waived_by) not in said:
                     yield seen.urn, finding
+        yield from (("", finding) for finding in self._together())
         for finding in self.waiving.unused() if self._answers else ():
             yield finding.subject.resource, finding
+
+    def _together(self) -> tuple[Finding, ...]:
+        """Judge all that the run takes: what a resource takes is known when it was judged."""
+        if not self._shares:
+            return ()
+        case = Case(
+            "",
+            None,
+            catalog=self.context.catalog,
+            today=self.run.today,
+            settings=self.run.settings,
+            whole=whole_of(self._shares.values()),
+        )
+        return self.waiving.judge(case)
 
     def _component(self, seen: Seen) -> tuple[Finding, ...]:
         declared = self._declared(seen)
@@ -275,13 +305,16 @@ class Session:
             return ()
         return self._machine(seen, selection, declared, whole=False)
 
-    def _whole(self, seen: Seen, selection: Selection, tasks: Tasks) -> tuple[Finding, ...]:
+    def _whole(
+        self, seen: Seen, selection: Selection, tasks: Tasks, chain: Sequence[Seen]
+    ) -> tuple[Finding, ...]:
         """Judge a resource by all that the stack says of it."""
         workload = selection.workload
         if workload == DEFERRED or (workload.known and not workload.text):
-            return self._untagged(seen, selection, whole=True)
+            found = self._untagged(seen, selection, whole=True)
+            return (*found, *self._bare(seen, selection, chain))
         if self._is_child(seen, selection):
-            return ()
+            return self._bare(seen, selection, chain, workload.text)
         if not workload.known:
             return self._tell_unknown(seen, selection)
         declared = self._find(workload.text)
@@ -290,7 +323,46 @@ class Session:
             return self._ask(seen, workload.text, declared, (), part=selection)
         if selection.role is Role.TASK and workload.text in tasks.placed:
             return ()  # judged with the machines that it runs on
-        return self._machine(seen, with_task(selection, tasks), declared, whole=True)
+        selection = with_task(selection, tasks)
+        machine = self._deployed(seen, selection, chain, workload.text)
+        return self._machine(seen, selection, declared, whole=True, machine=machine)
+
+    def _bare(
+        self, seen: Seen, selection: Selection, chain: Sequence[Seen], owner: str = ""
+    ) -> tuple[Finding, ...]:
+        """Judge a machine by itself: nobody owns it, or its owner was judged for all but its tags.
+
+        Whose type is not known may be anything: it is told where each GPU must be declared.
+        """
+        machine = self._deployed(seen, selection, chain, owner)
+        selection = selection._replace(launches=ABSENT)
+        if machine is not None:
+            machine = machine._replace(is_inferred=seen.urn in self._inferred)
+            return self._ask(seen, owner, Declared(None, None), (), part=selection, machine=machine)
+        is_said = selection.instance_type.known or selection.admitted.says
+        if owner or is_said or not self.accelerators.asks_all:
+            return ()
+        unknown = selection.doubts("instance_type")
+        return self._ask(seen, "", Declared(None, None), (), unknown, part=selection)
+
+    def _deployed(
+        self, seen: Seen, selection: Selection, chain: Sequence[Seen], owner: str
+    ) -> Machine | None:
+        """Read what a resource launches, where an accelerator is among it."""
+        asked_for = selection.requirements.value if selection.requirements.says else ()
+        named = any(self.accelerators.knows(one) for one in named_types(selection))
+        if not named and not any(one.demands for one in asked_for):
+            return None
+        region, _ = self._region_of(seen, selection)
+        whole = expanded(opened(selection, self.context, region), self.context.catalog)
+        found = machine_of(seen, whole, chain, region, self.context.catalog)
+        if found is None:
+            return None
+        # Of tags no more is kept than is asked for: machines that differ in others are judged once.
+        team = self.run.settings.team.rules
+        tags = found.tags.among((*team.required_tags, team.team_tag))
+        name = "" if owner else found.name
+        return found._replace(workload=owner, name=name, tags=tags)
 
     def _untagged(self, seen: Seen, selection: Selection, *, whole: bool) -> tuple[Finding, ...]:
         """Judge what an undeclared machine starts, where its texts say it."""
@@ -305,6 +377,7 @@ class Session:
         if not types:
             return ()
         if not launches.known:
+            self._inferred.add(seen.urn)
             unsaid = selection.doubts("launches")
             nothing = Declared(None, None)
             return self._ask(seen, "", nothing, (), unsaid, selection) if whole else ()
@@ -315,6 +388,8 @@ class Session:
             gpus = max(one.gpus or 1 for one in types)
             self._works[question] = works(launches.value, self.context.catalog, region, gpus)
         found: list[Finding] = []
+        if self._works[question]:
+            self._inferred.add(seen.urn)
         for work in self._works[question]:
             if not is_open(selection, work.declared):
                 found += self._machine(seen, selection, work.declared, whole=whole, work=work)
@@ -328,6 +403,7 @@ class Session:
         *,
         whole: bool,
         work: Work | None = None,
+        machine: Machine | None = None,
     ) -> tuple[Finding, ...]:
         """Judge what a resource decides; rules that need the stack are asked with all of it."""
         if selection.role is Role.BLOCK and not selection.instance_type.text:
@@ -361,6 +437,7 @@ class Session:
             region=region,
             survey=found,
             work=work,
+            machine=machine,
         )
 
     def _region_of(self, seen: Seen, selection: Selection) -> tuple[str, tuple[str, ...]]:
@@ -383,7 +460,7 @@ class Session:
         question = (name, declared.key, tuple(pins.items()), names)
         if question not in self._surveys:
             workload, folder = declared.workload.pinned(pins), self._folder_of(declared)
-            self._surveys[question] = surveyed(workload, names, self.context, folder)
+            self._surveys[question] = surveyed(workload, names, self.context, folder, name)
         return self._surveys[question]
 
     def _has_no_gpu(self, selection: Selection) -> bool:
@@ -445,6 +522,7 @@ class Session:
         region: str = "",
         survey: Survey | None = None,
         work: Work | None = None,
+        machine: Machine | None = None,
     ) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got; `only` names what counts.
 
@@ -458,7 +536,7 @@ class Session:
         subject = Subject(workload=name, resource=seen.urn, path=place)
         question = (
             *(called, declared.key, pins, declared.missing, unknown),
-            *(selection, place, seller, launched),
+            *(selection, place, seller, launched, machine),
         )
         if question not in self._answers:
             decided = declared.decided
@@ -472,7 +550,7 @@ class Session:
                 settings=self.run.settings,
                 subject=subject,
                 decided=decided,
-                lock=None if declared.missing else self._lock[0].get(name),
+                lock=None if declared.missing or not name else self._lock[0].get(name),
                 unknown=unknown,
                 missing=declared.missing,
                 selection=selection,
@@ -481,12 +559,17 @@ class Session:
                 seller=seller,
                 launched=launched,
                 provenance=work.provenance if work else None,
+                machine=machine,
+                expected=self._expected(name, declared),
             )
             if survey is not None:
                 case.survey = survey
             settings = self.run.settings
-            self._answers[question] = Answer(evaluate(case, settings), asked(case, settings))
-        said, codes = self._answers[question]
+            taken = share_in_run(case, is_component=seen.type == COMPONENT)
+            self._answers[question] = Answer(evaluate(case, settings), asked(case, settings), taken)
+        said, codes, taken = self._answers[question]
+        if taken is not None:
+            self._shares[seen.urn, place] = taken
         if work is not None:
             only = work.only if only is None else only & work.only
         found = tuple(
@@ -498,6 +581,14 @@ class Session:
         tag = self._waiver_tag(seen)
         found = self.waiving.over(subject, declared.workload, found, codes, tag)
         return told_once(found, seen.urn, self._once)
+
+    def _expected(self, name: str, declared: Declared) -> Mapping[str, object]:
+        """What was decided for a workload: by its component, else as the lock keeps it."""
+        if declared.decided is not None:
+            return declared.decided.pins
+        entry = self._lock[0].get(name)
+        workload = declared.workload
+        return entry.pins if entry and workload and entry.holds_for(workload) else {}
 
 
 def _launched(launches: Value) -> tuple[Inferred, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize.team import NO_TEAM, Team
 from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_policies.finding import Severity
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
+    from gpusize.environments import Where
     from gpusize.settings import ResolveSettings
     from gpusize.settings_file import Deciding
     from gpusize_policies.rule import Rule
@@ -51,30 +53,44 @@ class Settings(NamedTuple):
     """vCPUs that the account may run, by quota code; `default` stands for all others."""
     waivers: tuple[Waiver, ...] = ()
     """Findings that the team accepts."""
+    team: Team = NO_TEAM
+    """What the team allows."""
+    require_declaration: bool = False
+    """Whether a GPU that no workload owns is an error."""
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Severity that a rule reports with; None when it is off."""
         level = self.levels.get(rule.code)
         if level is None and rule.code == "GPU900":
             level = "error" if self.preset == "strict" else self.unknowns
+        if level is None and rule.is_off:
+            level = OFF
         if level is None:
             default = rule.severity.value
+            if rule.code == "GPU901" and self.require_declaration:
+                default = "error"
             level = PRESETS[self.preset].get(default, default)
         return None if level == OFF else Severity(level)
 
     @property
     def resolving(self) -> ResolveSettings:
-        """Thresholds and prices in the form that the resolver and the constraints take."""
+        """Thresholds, prices and team rules as the resolver and the constraints take them."""
         from gpusize.settings import with_parameters
 
-        return with_parameters(self.parameters, self.prices)
+        return with_parameters(self.parameters, self.prices, self.team.rules)
+
+    def at(self, where: Where) -> Settings:
+        """The same for one stack: rules of its environment hold."""
+        return self._replace(team=self.team.at(where))
 
     @property
     def deciding(self) -> Deciding:
         """The part that decisions depend on, as the component reads it."""
         from gpusize.settings_file import Deciding
 
-        return Deciding(self.parameters, self.today, self.catalog, self.lock, self.prices)
+        return Deciding(
+            self.parameters, self.today, self.catalog, self.lock, self.prices, self.team
+        )
 
 
 DEFAULTS = Settings()

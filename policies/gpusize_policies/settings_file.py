@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpusize.names import to_snake
 from gpusize.project import SETTINGS_FILE
 from gpusize.settings_file import (
     CATALOG,
@@ -18,6 +19,7 @@ from gpusize.settings_file import (
     LONGEST_KEY,
     PARAMETERS,
     PRICES,
+    TEAM,
     TODAY,
     Field,
     Told,
@@ -86,7 +88,7 @@ def parse(
             continue
         found = field.read(value, Told(field.name, base, report))
         if found is not None:
-            values[field.name] = found
+            values[to_snake(field.name)] = found
     return Settings(**values), tuple(problems)
 
 
@@ -150,6 +152,13 @@ def _read_word(words: Mapping[str, Any] | tuple[str, ...]) -> Callable[[Any, Tol
         return None
 
     return read
+
+
+def _read_switch(value: Any, told: Told) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    told.report(told.path, "takes true or false", "")
+    return None
 
 
 def _not_one_of(words: Iterable[str], given: Any, path: str, told: Told) -> None:
@@ -254,6 +263,15 @@ FIELDS: tuple[Field, ...] = (
     Field("levels", _read_levels, _levels_schema),
     PARAMETERS,
     PRICES,
+    TEAM,
+    Field(
+        "requireDeclaration",
+        _read_switch,
+        lambda: {
+            "description": "Whether GPU901 is an error: a GPU that no declared workload owns.",
+            "type": "boolean",
+        },
+    ),
     Field(
         "unknowns",
         _read_word(("advice", "warn", "error")),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpusize.environments import Where
 from gpusize.project import DECLARATIONS_FILE, SETTINGS_FILE, find_project, project_folder
 from gpusize.settings_file import settings_path
 from gpusize.surroundings import surround, unknown_keys
@@ -41,6 +42,8 @@ class Stack(NamedTuple):
     config: Mapping[str, str] = {}
     """Values under `gpusize:` by their key."""
     region: str = ""
+    name: str = ""
+    """Name of the stack, by which an environment is chosen."""
 
 
 class Setup(NamedTuple):
@@ -48,6 +51,10 @@ class Setup(NamedTuple):
 
     run: Run
     problems: tuple[Problem, ...] = ()
+
+    def at(self, where: Where) -> Setup:
+        """The same with the rules of the environment that a stack belongs to."""
+        return self._replace(run=self.run._replace(settings=self.run.settings.at(where)))
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Level that a rule has by the settings file; None when it is off."""
@@ -58,6 +65,9 @@ class Setup(NamedTuple):
         """The run with no rule off: who reports leaves out what is disabled."""
         settings = self.run.settings
         levels = {code: level for code, level in settings.levels.items() if level != OFF}
+        for rule in RULES:
+            if rule.is_off:
+                levels.setdefault(rule.code, rule.severity.value)
         return self.run._replace(settings=settings._replace(levels=levels))
 
 

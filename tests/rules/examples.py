@@ -9,13 +9,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from gpusize.documents import read
+from gpusize.environments import Where
 from gpusize.lock import Entry, digest_of
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import Problem
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.case import Case, Decided
-from gpusize_policies.finding import NO_NUMBERS, Finding, Number
-from gpusize_policies.inputs import Context
+from gpusize_policies.finding import NO_NUMBERS, Finding, Number, Subject
+from gpusize_policies.inputs import Context, Declaration, cases, together
 from gpusize_policies.settings import DEFAULTS, Settings
 from gpusize_policies.settings_file import parse
 from gpusize_policies.waiving import Waiving
@@ -25,6 +26,8 @@ FOLDER = Path(__file__).with_name("cases")
 TODAY = datetime.date(2026, 11, 30)
 NAME = "chat"
 LOCKED = "2026-05-01"
+STACK = "dev"
+"""Name of the stack, by which settings may choose an environment."""
 
 
 class Example(NamedTuple):
@@ -34,6 +37,8 @@ class Example(NamedTuple):
     title: str
     verdict: str
     workload: dict[str, Any] | None = None
+    workloads: dict[str, Any] | None = None
+    """Several workloads of one run, by name, in place of one."""
     says: tuple[str, ...] = ()
     numbers: Mapping[str, Number] = NO_NUMBERS
     also: tuple[str, ...] = ()
@@ -65,12 +70,27 @@ def findings(example: Example, catalog: Catalog) -> tuple[Finding, ...]:
     """Everything that the rules say on an example."""
     catalog, settings = catalog_of(example, catalog), settings_of(example)
     today = datetime.date.fromisoformat(example.today)
-    if example.resources is None:
-        waiving = Waiving(Context(catalog, settings, today))
+    workloads = declared_of(example)
+    if example.resources is not None:
+        return tuple(findings_of(workloads, example.resources, catalog, today, settings))
+    context = Context(catalog, settings, today, use_lock=False)
+    waiving = Waiving(context)
+    if example.workloads is None:
         found = waiving.judge(case_of(example, catalog))
         return (*found, *waiving.of_settings(), *waiving.unused())
-    workloads = {NAME: example.workload}
-    return tuple(findings_of(workloads, example.resources, catalog, today, settings))
+    run = cases(
+        {name: Declaration(parse_workload(one), Subject(name)) for name, one in workloads.items()},
+        context,
+    )
+    alone = [finding for one in run for finding in waiving.judge(one)]
+    return (*alone, *waiving.judge(together(run, context)))
+
+
+def declared_of(example: Example) -> dict[str, Any]:
+    """Return the workloads that stand in the file of an example, by name."""
+    if example.workloads is not None:
+        return example.workloads
+    return {NAME: example.workload} if example.workload else {}
 
 
 def settings_of(example: Example) -> Settings:
@@ -79,7 +99,7 @@ def settings_of(example: Example) -> Settings:
         return DEFAULTS
     settings, problems = parse(example.settings, Path())
     assert not problems, problems
-    return settings
+    return settings.at(Where(STACK))
 
 
 def catalog_of(example: Example, catalog: Catalog) -> Catalog:

@@ -11,7 +11,15 @@ from gpusize_catalog.store import Catalog, load
 from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.message import LONGEST
 from gpusize_policies.registry import RULES, Rule, find
-from tests.rules.examples import FOLDER, NAME, case_of, examples, findings
+from tests.rules.examples import (
+    FOLDER,
+    NAME,
+    Example,
+    case_of,
+    declared_of,
+    examples,
+    findings,
+)
 
 TOLERANCE = 0.02
 """Relative difference of a number from the one in a case: constants are refined."""
@@ -46,13 +54,19 @@ def test_a_case_is_judged_as_it_says(which: int) -> None:
             assert finding.numbers[name] == pytest.approx(value, rel=TOLERANCE)
 
 
+def subjects(example: Example) -> list[str]:
+    """What findings on an example may be about, in their words."""
+    workloads = [f"workload '{name}'" for name in (*declared_of(example), NAME)]
+    return [*workloads, *(f"resource '{name}'" for name in example.resources or {})]
+
+
 @EACH
 def test_messages_have_the_shape_of_the_template(which: int) -> None:
     for finding in judged(which):
-        named = finding.subject.workload
-        assert named in ("", NAME)
-        whom = f"workload '{named}': " if named else ""
-        assert finding.message.startswith(f"{finding.code} {finding.name}: {whom}")
+        text = finding.message.removeprefix(f"{finding.code} {finding.name}: ")
+        assert text != finding.message
+        if finding.subject.workload or finding.subject.resource:
+            assert text.split(": ", 1)[0] in subjects(ALL[which])
         assert finding.message.endswith(f" Docs: {finding.docs}")
         assert len(finding.message) <= LONGEST
         assert "\n" not in finding.message
@@ -63,7 +77,8 @@ def test_messages_have_the_shape_of_the_template(which: int) -> None:
 )
 def test_a_rule_is_as_severe_as_its_constraint_weighs(rule: Rule, catalog: Catalog) -> None:
     """The resolver goes by the weight, the report by the severity: they must not part."""
-    cases = [case_of(one, catalog) for one in examples(rule.code) if one.verdict == "bad"]
+    found = [one for one in examples(rule.code) if one.verdict == "bad" and one.workload]
+    cases = [case_of(one, catalog) for one in found]
     weights = {reason.weight.value for case in cases for reason in case.reasons(rule.name)}
     assert weights == {rule.severity.value}
 

@@ -11,11 +11,11 @@ import pytest
 
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.registry import RULES, Needs
-from tests.rules.examples import NAME, TODAY, Example, examples
+from tests.rules.examples import TODAY, Example, declared_of, examples, settings_of
 from tests.rules.stacks import UNKNOWN, findings_of, references
 
 CANARY = "CANARY-7d1f"
-MACHINES = [rule.code for rule in RULES if rule.needs is Needs.RESOURCE]
+MACHINES = [rule.code for rule in RULES if rule.needs in (Needs.RESOURCE, Needs.MACHINE)]
 BAD = [one for code in MACHINES for one in examples(code) if one.verdict == "bad"]
 
 FIRST = 1
@@ -61,7 +61,7 @@ def judged(example: Example, path: Path, value: object, catalog: Catalog) -> Seq
         target = target[key]
     target[path[-1]] = value
     today = datetime.date.fromisoformat(example.today)
-    return findings_of({NAME: example.workload}, resources, catalog, today)
+    return findings_of(declared_of(example), resources, catalog, today, settings_of(example))
 
 
 def shown(change: tuple[Example, Path]) -> str:
@@ -92,5 +92,5 @@ def test_no_property_is_repeated(change: tuple[Example, Path], catalog: Catalog)
 @pytest.mark.parametrize("code", MACHINES)
 def test_a_declaration_alone_is_not_judged_by_it(code: str, catalog: Catalog) -> None:
     for example in examples(code):
-        codes = {one.code for one in findings_of({NAME: example.workload}, {}, catalog, TODAY)}
+        codes = {one.code for one in findings_of(declared_of(example), {}, catalog, TODAY)}
         assert code not in codes

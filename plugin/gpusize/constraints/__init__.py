@@ -26,6 +26,7 @@ from gpusize.constraints import (
     purchase,
     speed,
     storage,
+    team,
     training,
 )
 from gpusize.constraints.reason import Reason, Weight
@@ -48,6 +49,9 @@ DECLARATION: dict[str, Constraint] = {
     "no-checkpoint-storage": storage.no_checkpoint_storage,
     "checkpoints-on-instance-store": storage.checkpoints_on_instance_store,
     "cross-region-weights": movement.cross_region_weights,
+    "region-not-allowed": team.region_not_allowed,
+    "model-not-allowed": team.model_not_allowed,
+    "format-not-allowed": team.format_not_allowed,
 }
 """Judge what was declared: the cure is in the declaration, so no placement is rejected for them."""
 
@@ -63,6 +67,8 @@ KEEPING = frozenset(
 proposed."""
 
 OFFER: dict[str, Constraint] = {
+    "type-not-allowed": team.type_not_allowed,
+    "nvlink-approval-missing": team.nvlink_approval_missing,
     "unknown-instance-type": offering.unknown_instance_type,
     "retired-instance": offering.retired_instance,
     "instance-not-offered-in-region": offering.instance_not_offered_in_region,
@@ -74,6 +80,7 @@ OFFER: dict[str, Constraint] = {
 """Depend on the instance type, the region and the market."""
 
 MARKET: dict[str, Constraint] = {
+    "market-not-allowed": team.market_not_allowed,
     "spot-for-user-facing": billing.spot_for_user_facing,
     "spot-without-checkpoint": training.spot_without_checkpoint,
     "checkpoint-interval-too-long": training.checkpoint_interval_too_long,
@@ -144,6 +151,7 @@ MONEY: dict[str, Constraint] = {
     "hourly-budget-exceeded": billing.hourly_budget_exceeded,
     "monthly-budget-exceeded": billing.monthly_budget_exceeded,
     "run-budget-exceeded": billing.run_budget_exceeded,
+    "gpu-count-ceiling": team.gpu_count_ceiling,
     "deadline-not-met": purchase.deadline_not_met,
     "capacity-block-shorter-than-run": blocks.capacity_block_shorter_than_run,
     "steady-serving-on-demand": commitments.steady_serving_on_demand,

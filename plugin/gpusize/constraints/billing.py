@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import survives_spot
@@ -113,34 +114,92 @@ def price_unknown(candidate: Candidate) -> Iterator[Reason]:
 
 def hourly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """The instances cost more per hour than the workload may."""
-    return _over(candidate, "hourly", "hour")
+    declared = candidate.workload.budget.per_hour
+    limit = _limit(candidate, declared, "max_hourly")
+    if limit is not None:
+        yield from _over(candidate, limit, candidate.cost.hourly, "hourly", "hour")
 
 
 def monthly_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
     """A month costs more than the workload may."""
-    return _over(candidate, "monthly", "month")
+    declared = candidate.workload.budget.per_month
+    limit = _limit(candidate, declared, "max_monthly")
+    if limit is not None:
+        amount = candidate.cost.monthly if limit.is_declared else month_of(candidate)
+        yield from _over(candidate, limit, amount, "monthly", "month")
 
 
 def run_budget_exceeded(candidate: Candidate) -> Iterator[Reason]:
-    """A run costs more than the workload may."""
-    return _over(candidate, "per_run", "run")
+    """A run costs more than the workload may, the interruptions of spot included."""
+    declared = candidate.workload.budget.per_run
+    limit = _limit(candidate, declared, "max_run")
+    if limit is not None and (limit.is_declared or not candidate.demand.is_service):
+        yield from _over(candidate, limit, run_of(candidate), "run", "run")
 
 
-def _over(candidate: Candidate, field: str, unit: str) -> Iterator[Reason]:
-    """What the budget of a unit of time says; an unknown cost is not within a budget."""
-    limit: float | None = getattr(candidate.workload.budget, f"per_{unit}")
-    if limit is None:
+def run_of(candidate: Candidate) -> float | None:
+    """USD of one run with the hours that interruptions of spot are expected to add.
+
+    None where it is not known, and for a service, which has no runs.
+    """
+    from gpusize.resolving.interrupted import hours_in_market
+
+    if candidate.demand.is_service:
+        return None
+    hours = hours_in_market(candidate)
+    if hours is None or hours == candidate.run_hours:
+        return candidate.cost.per_run
+    return inf if hours == inf else candidate.bill(hours=hours).per_run
+
+
+def month_of(candidate: Candidate) -> float | None:
+    """USD of a month; bounded work that does not say how often it runs is taken to run once."""
+    if candidate.demand.is_service or candidate.demand.runs_per_month is not None:
+        return candidate.cost.monthly
+    return run_of(candidate)
+
+
+class _Limit(NamedTuple):
+    """A ceiling in USD: the workload's own, or the team's."""
+
+    usd: float
+    is_declared: bool
+
+
+def _limit(candidate: Candidate, declared: float | None, field: str) -> _Limit | None:
+    """The lowest ceiling: what a stack may cost no workload of it may cost alone."""
+    team = candidate.settings.team
+    given = (getattr(team.per_workload, field), getattr(team, field))
+    lowest = min((one for one in given if one is not None), default=None)
+    if lowest is None or (declared is not None and declared <= lowest):
+        return None if declared is None else _Limit(declared, is_declared=True)
+    return _Limit(lowest, is_declared=False)
+
+
+def _over(
+    candidate: Candidate, limit: _Limit, amount: float | None, name: str, unit: str
+) -> Iterator[Reason]:
+    """What a ceiling says: an unknown price is not within it.
+
+    Of the team's ceilings a run of unknown length is told once for a whole run, with its sums.
+    """
+    if amount is None and not limit.is_declared and candidate.cost.hourly is not None:
         return
-    amount: float | None = getattr(candidate.cost, field)
-    if amount is not None and amount <= limit:
+    if amount is not None and amount <= limit.usd:
         return
-    numbers: dict[str, Number] = {"budgetUsd": limit, "instanceType": candidate.instance.id}
-    if amount is not None:
+    numbers: dict[str, Number] = {"budgetUsd": limit.usd, "instanceType": candidate.instance.id}
+    if amount is not None and amount < inf:
         numbers["costUsd"] = round(amount, 4)
+    whose = "the budget" if limit.is_declared else "the team's ceiling"
     yield Reason(
-        f"{'run' if unit == 'run' else field}-budget-exceeded",
+        f"{name}-budget-exceeded",
         Weight.ERROR,
-        f"{candidate} costs {'an unknown amount' if amount is None else usd(amount)} per {unit},"
-        f" the budget is {usd(limit)}",
+        f"{candidate} costs {_amount(amount)} per {unit}, {whose} is {usd(limit.usd)}",
         numbers=numbers,
     )
+
+
+def _amount(amount: float | None) -> str:
+    if amount is None:
+        return "an unknown amount"
+    return "more than can be said" if amount == inf else usd(amount)

@@ -115,9 +115,14 @@ def _parts(fit: Fit) -> str:
 def no_memory_headroom(candidate: Candidate) -> Iterator[Reason]:
     """It fits by less than the error of the estimate."""
     fit = candidate.fit
-    if fit.verdict is not Verdict.TIGHT or fit.margin is None or fit.need is None:
+    if fit.verdict not in (Verdict.FITS, Verdict.TIGHT) or fit.margin is None or fit.need is None:
         return
-    if fit.margin <= fit.band:
+    kept = candidate.settings.team.headroom_of(fit.need + fit.margin)
+    if fit.verdict is Verdict.FITS and fit.margin >= kept:
+        return
+    if kept and fit.margin < kept:
+        why = f"{gib(fit.margin)} free, the team keeps {gib(kept)} free"
+    elif fit.margin <= fit.band:
         why = f"within the error of the estimate (+-{gib(fit.band)})"
     elif fit.margin < HEADROOM_BYTES:
         why = f"{gib(fit.margin)} free, less than an upgrade of the engine may take"

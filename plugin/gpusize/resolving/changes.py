@@ -47,4 +47,5 @@ def _changed(study: Study, settings: ResolveSettings, changes: dict[str, Any]) -
         today=study.today,
         settings=settings,
         architecture=study.architecture,
+        name=study.name,
     )

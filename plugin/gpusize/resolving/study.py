@@ -81,9 +81,11 @@ class Study:
         settings: ResolveSettings = DEFAULTS,
         architecture: Architecture | None = None,
         base_dir: Path | None = None,
+        name: str = "",
     ) -> None:
         """Resolve the model; raises `GpuSizeError` when it is unknown."""
         self.workload = workload
+        self.name = name
         self.catalog = catalog
         self.today = today
         self.settings = settings

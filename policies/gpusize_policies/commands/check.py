@@ -73,7 +73,7 @@ def judge_files(
     files: list[str], context: Context
 ) -> tuple[tuple[Judged, ...], tuple[Problem, ...], tuple[Finding, ...]]:
     """Judge what can be read, collect the problems of what cannot, and what concerns the run."""
-    from gpusize_policies.inputs import read_cases
+    from gpusize_policies.inputs import read_cases, together
     from gpusize_policies.judge import told_once
     from gpusize_policies.report import Judged
     from gpusize_policies.waiving import Waiving
@@ -85,4 +85,5 @@ def judge_files(
     for number, case in enumerate(found):
         findings = told_once(waiving.judge(case), str(number), told)
         judged.append(Judged(case.subject, case.resolution, findings))
-    return tuple(judged), tuple(problems), (*waiving.of_settings(), *waiving.unused())
+    alone = waiving.judge(together(found, context)) if found else ()
+    return tuple(judged), tuple(problems), (*alone, *waiving.of_settings(), *waiving.unused())

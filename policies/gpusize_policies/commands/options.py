@@ -70,6 +70,12 @@ def add_settings(parser: Parser) -> None:
         type=given,
         help="settings (default: gpusize-policy.yaml in this folder, where there is one)",
     )
+    parser.add_argument(
+        "--stack",
+        metavar="NAME",
+        default="",
+        help="judge by the team's rules for this stack, where the settings have environments",
+    )
     add_catalog(parser)
     parser.add_argument(
         "--today",

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusize.environments import Where
 from gpusize.project import SETTINGS_FILE
 from gpusize_catalog.problems import GpuSizeError, Problem
 from gpusize_policies.inputs import Context
@@ -34,6 +35,7 @@ def load_settings(options: Namespace) -> Settings:
         from gpusize_policies.settings_file import load
 
         settings = load(path)
+    settings = settings.at(Where(getattr(options, "stack", "")))
     return settings._replace(preset="strict") if getattr(options, "strict", False) else settings
 
 

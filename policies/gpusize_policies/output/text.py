@@ -24,6 +24,8 @@ PLURALS = {
     Severity.WARN: ("warning", "warnings"),
     Severity.ADVICE: ("advice", "advice"),
 }
+WHOLE = "all together"
+"""Heading of what is said on the whole run."""
 WIDTH = max(len(severity.value) for severity in Severity)
 
 

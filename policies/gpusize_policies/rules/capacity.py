@@ -13,6 +13,7 @@ from gpusize_policies.reading.selection import (
     CAPACITY_BLOCK,
     CLUSTER,
     NAMED,
+    ON_DEMAND,
     SPOT,
     Role,
     Selection,
@@ -155,6 +156,39 @@ def _others(case: Case, candidate: Candidate) -> tuple[str, ...]:
         return ()
     names = (opened.plan.instance_type, *opened.substitutes)
     return tuple(name for name in names if name != candidate.instance.id)[:SHOWN_TYPES]
+
+
+@rule("GPU912", "production-without-fallback", Severity.WARN, since="0.1", needs=Needs.RESOURCE)
+def production_without_fallback(case: Case) -> Iterator[Remark | Doubt]:
+    """Users wait for machines of one type in one zone, and nothing stands in for them.
+
+    Why: AWS runs out of a GPU type in a zone for hours; a service that knows no other then neither
+        grows nor comes back after a fault.
+    Fix: a group over several zones, with the types that the finding names as overrides.
+    Limits: silent on spot, which is GPU516, and where a reservation keeps the capacity or a
+        placement group or EFA keeps the machines together.
+    Sources: https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-mixed-instances-groups.html
+    """
+    candidate, selection = _of(case)
+    if not candidate.demand.user_facing or selection.role is not Role.MACHINE:
+        return
+    if selection.market.text != ON_DEMAND or _is_bound(selection):
+        return
+    types = len(selection.types.value or ()) or 1
+    zones = len(selection.zones.value) if selection.zones.says else selection.subnets.value or 1
+    if types > 1 or (zones > 1 and selection.subnets.known):
+        return
+    unknown = selection.doubts("types", "subnets", "placement_group", "efa_interfaces")
+    if unknown:
+        yield Doubt(unknown)
+        return
+    others = _others(case, candidate)
+    listed = f" with overrides {', '.join(others)}" if others else ""
+    yield Remark(
+        f"users wait for {candidate.instance.id} in one zone, and nothing stands in for it",
+        (f"a group over several zones{listed}",),
+        {"pools": 1, "alternatives": len(others), "instanceType": candidate.instance.id},
+    )
 
 
 @rule("GPU517", "spot-max-price-below-market", Severity.ERROR, since="0.1", needs=Needs.RESOURCE)

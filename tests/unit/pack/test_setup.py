@@ -96,7 +96,8 @@ def test_judging_turns_no_rule_off(program):
     rules = {rule.code: rule for rule in RULES}
     assert setup.level_of(rules["GPU101"]) is None
     assert setup.judging.settings.level_of(rules["GPU101"]) is not None
-    assert setup.judging.settings.levels == {"GPU501": "warn"}
+    assert setup.judging.settings.levels["GPU501"] == "warn"
+    assert all(setup.judging.settings.level_of(rule) for rule in RULES)
 
 
 def test_all_is_a_key_of_pulumi_s_own(program):

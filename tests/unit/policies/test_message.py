@@ -5,11 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusize_policies.message import LONGEST, compose, join_fixes, printable, shorten
+from gpusize_policies.message import LONGEST, about, compose, join_fixes, printable, shorten
 
 
 def test_a_message_has_code_workload_numbers_fix_and_page() -> None:
-    assert compose("GPU101", "weights-exceed-vram", "chat", "131.4 GiB of 19.8 GiB", "take p5") == (
+    assert compose(
+        "GPU101", "weights-exceed-vram", "workload 'chat'", "131.4 GiB of 19.8 GiB", "take p5"
+    ) == (
         "GPU101 weights-exceed-vram: workload 'chat': 131.4 GiB of 19.8 GiB. Fix: take p5."
         " Docs: docs/rules/GPU101-weights-exceed-vram.md"
     )
@@ -24,7 +26,9 @@ def test_a_message_without_a_fix_has_none() -> None:
 def test_a_message_is_never_too_long_and_keeps_code_and_page(
     workload: str, text: str, fix: str
 ) -> None:
-    message = compose("GPU506", "on-demand-for-fault-tolerant-batch", workload, text, fix)
+    message = compose(
+        "GPU506", "on-demand-for-fault-tolerant-batch", about("workload", workload), text, fix
+    )
     assert len(message) <= LONGEST
     assert message.startswith("GPU506 on-demand-for-fault-tolerant-batch: ")
     assert message.endswith("docs/rules/GPU506-on-demand-for-fault-tolerant-batch.md")

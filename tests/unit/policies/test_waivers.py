@@ -322,7 +322,7 @@ def test_a_waiver_is_unused_where_its_rule_was_silent(tmp_path: Path) -> None:
     calm = {**SPOT, "instanceMarketOptions": {}}
     session = session_of(tmp_path, GOOD)
     resource = box()._replace(props={**calm})
-    assert codes(judged(session, resource)) == ["GPU906"]
+    assert codes(judged(session, resource)) == ["GPU912", "GPU906"]
     assert codes(judged(session_of(tmp_path, GOOD))) == []
 
 

@@ -1,0 +1,78 @@
+"""What the entries of the settings file take: a schema, a check and its words for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+PERCENT = 100
+
+
+class Entry(NamedTuple):
+    """What one key of an entry takes."""
+
+    schema: Mapping[str, Any]
+    is_good: Callable[[Any], bool]
+    wants: str
+    """What it takes, in words."""
+
+
+def is_number(value: Any) -> bool:
+    """Tell a number from a text and from a truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def text(described: str) -> Entry:
+    """Take a text that is not empty."""
+    schema = {"description": described, "type": "string", "minLength": 1}
+    return Entry(schema, lambda value: isinstance(value, str) and bool(value), "a text")
+
+
+def amount(described: str) -> Entry:
+    """Take a number from 0 on."""
+    schema = {"description": described, "type": "number", "minimum": 0}
+    return Entry(
+        schema,
+        lambda value: is_number(value) and 0 <= value < float("inf"),
+        "a number that is not negative",
+    )
+
+
+def whole(described: str) -> Entry:
+    """Take a whole number from 0 on."""
+    schema = {"description": described, "type": "integer", "minimum": 0}
+    return Entry(
+        schema,
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+        "a whole number that is not negative",
+    )
+
+
+def share(described: str, most: int = PERCENT) -> Entry:
+    """Take a number from 0 to `most`."""
+    schema = {"description": described, "type": "number", "minimum": 0, "maximum": most}
+    return Entry(
+        schema,
+        lambda value: is_number(value) and 0 <= value <= most,
+        f"a number from 0 to {most}",
+    )
+
+
+def word(described: str, words: tuple[str | int, ...]) -> Entry:
+    """Take one of some words or numbers."""
+    schema = {"description": described, "enum": list(words)}
+    wants = " or ".join(map(str, words))
+    return Entry(schema, lambda value: value in words and not isinstance(value, bool), wants)
+
+
+def several(one: Entry, described: str, most: int) -> Entry:
+    """Take a list of what another entry takes."""
+    item = {key: value for key, value in one.schema.items() if key != "description"}
+    schema = {"description": described, "type": "array", "items": item}
+    return Entry(
+        schema,
+        lambda value: (
+            isinstance(value, list) and len(value) <= most and all(map(one.is_good, value))
+        ),
+        f"a list, each {one.wants}",
+    )
