@@ -2,8 +2,8 @@
 
 A page per rule comes from its docstring, its cases and its settings, `docs/cli.md` from the
 parsers, `docs/settings.md` from the table of settings, `docs/component.md` from the plugin's
-schema, `docs/inference.md` from the tables of engines. `--check` writes nothing and exits 1 when
-a page is stale.
+schema, `docs/inference.md` from the tables of engines, `docs/resources.md` from samples of
+resources. `--check` writes nothing and exits 1 when a page is stale.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from tests.rules.examples import findings as judged
 from tools import readme
 from tools.component_page import component_page
 from tools.inference_page import inference_page
+from tools.resource_page import resource_page
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED_FROM_SCHEMA = "<!-- Written by tools/build_docs.py from plugin/gpusize/schema.json. -->"
 GENERATED_FROM_TABLES = (
     "<!-- Written by tools/build_docs.py from policies/gpusize_policies/launched/. -->"
 )
+GENERATED_FROM_SAMPLES = "<!-- Written by tools/build_docs.py from samples in tests/. -->"
 GENERATED = "<!-- Written by tools/build_docs.py: edit the rule, its cases or the parser. -->"
 
 SETTINGS_EXAMPLE = """\
@@ -137,6 +139,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/settings.md": settings_page,
         ROOT / "docs/component.md": partial(component_page, GENERATED_FROM_SCHEMA),
         ROOT / "docs/inference.md": partial(inference_page, GENERATED_FROM_TABLES),
+        ROOT / "docs/resources.md": partial(resource_page, GENERATED_FROM_SAMPLES),
         ROOT / "README.md": readme.render,
         ROOT / "docs/waivers.md": partial(readme.render, "docs/waivers.md"),
         schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",

@@ -13,6 +13,7 @@ from gpusize_policies.reading import (
     CAPACITY_PROVIDER,
     EMR_CLUSTER,
     GROUP,
+    MODEL,
     SURROUNDINGS,
     TASK_DEFINITION,
     TEMPLATES,
@@ -25,7 +26,7 @@ from gpusize_policies.session import KINDS
 
 CONCERNED = KINDS | SURROUNDINGS
 """Types of resources that are judged, or that something is judged by."""
-TELLING = TEMPLATES | {CAPACITY_PROVIDER, EMR_CLUSTER, GROUP, TASK_DEFINITION}
+TELLING = TEMPLATES | {CAPACITY_PROVIDER, EMR_CLUSTER, GROUP, MODEL, TASK_DEFINITION}
 """Types that may say for what rests on them which workload it is, or what it starts."""
 BY_OUTPUTS = frozenset({COMPONENT, BLOCK})
 """Types of which the end of a run knows more than their inputs say. Of others it may know less:

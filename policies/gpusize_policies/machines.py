@@ -12,9 +12,11 @@ from gpusize_policies.reading import (
     CAPACITY_PROVIDER,
     DEFERRED,
     EMR_CLUSTER,
+    ENDPOINT_CONFIGURATION,
     GROUP,
     INTERFACE,
     KEEPING,
+    MODEL,
     PLACEMENT_GROUP,
     RESERVATION,
     SERVICE,
@@ -45,12 +47,14 @@ if TYPE_CHECKING:
 
 PERCENT = 100
 
-NEARER = (TASK_DEFINITION, CAPACITY_PROVIDER, GROUP)
+NEARER = (MODEL, TASK_DEFINITION, CAPACITY_PROVIDER, GROUP)
 """What stands between a machine and the templates that it is launched from, the nearest first."""
 LAST = tuple(sorted(TEMPLATES))
 LAUNCHERS = {
     SERVICE: (TASK_DEFINITION, CAPACITY_PROVIDER),
     CAPACITY_PROVIDER: (GROUP,),
+    ENDPOINT_CONFIGURATION: (MODEL,),
+    MODEL: (),
     TASK_DEFINITION: (),
     **dict.fromkeys(LAST, ()),
 }

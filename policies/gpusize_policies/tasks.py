@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from gpusize_policies.reading import ABSENT, UNKNOWN, Role, Selection, Value
+from gpusize_policies.reading import ABSENT, DEFERRED, UNKNOWN, Role, Selection, Value
 
 
 class Tasks(NamedTuple):
@@ -37,11 +37,22 @@ def with_task(selection: Selection, tasks: Tasks) -> Selection:
     selection = selection._replace(
         gpus=_largest(one.gpus for one in running), nodes=_largest(one.nodes for one in running)
     )
+    if selection.launches in (ABSENT, DEFERRED):
+        selection = selection._replace(launches=_together(one.launches for one in running))
     named = [one.types for one in running if one.types.says]
     if named and len(named) == len(running):
         types = tuple(dict.fromkeys(word for one in named for word in one.value))
         selection = selection._replace(types=Value(types), instance_type=Value(types[0]))
     return selection
+
+
+def _together(values: Iterable[Value]) -> Value:
+    """All that several tasks start."""
+    found = tuple(values)
+    if not all(one.known for one in found):
+        return UNKNOWN
+    said = tuple(dict.fromkeys(item for one in found for item in one.value or ()))
+    return Value(said or None)
 
 
 def _largest(values: Iterable[Value]) -> Value:

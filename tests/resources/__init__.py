@@ -29,6 +29,8 @@ class Sample(NamedTuple):
     """The workload that it names; `deferred` where only another resource can."""
     attributes: bool = False
     """Whether types are picked by attributes."""
+    starts: bool = False
+    """Whether it starts something known."""
 
 
 def samples() -> list[Sample]:

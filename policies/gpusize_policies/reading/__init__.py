@@ -45,6 +45,8 @@ INTERFACE = "aws:ec2/networkInterface:NetworkInterface"
 CAPACITY_PROVIDER = "aws:ecs/capacityProvider:CapacityProvider"
 TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
 SERVICE = "aws:ecs/service:Service"
+ENDPOINT_CONFIGURATION = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
+MODEL = "aws:sagemaker/model:Model"
 EMR_CLUSTER = "aws:emr/cluster:Cluster"
 
 EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
@@ -73,6 +75,7 @@ EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
     ),
     "aws:sagemaker/app:App": sagemaker.app,
     "aws:sagemaker/dataQualityJobDefinition:DataQualityJobDefinition": sagemaker.processing,
+    MODEL: sagemaker.model,
     "aws:sagemaker/monitoringSchedule:MonitoringSchedule": sagemaker.monitoring,
     "aws:sagemaker/notebookInstance:NotebookInstance": sagemaker.notebook,
 }
@@ -81,7 +84,7 @@ EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
 PARTED: dict[str, Callable[[Props], tuple[Selection, ...]]] = {
     EMR_CLUSTER: emr.cluster,
     "aws:sagemaker/domain:Domain": sagemaker.domain,
-    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": sagemaker.endpoint_configuration,
+    ENDPOINT_CONFIGURATION: sagemaker.endpoint_configuration,
     "aws:sagemaker/hyperParameterTuningJob:HyperParameterTuningJob": sagemaker.tuning_job,
     "aws:sagemaker/pipeline:Pipeline": sagemaker.pipeline,
     "aws:sagemaker/space:Space": sagemaker.space,
@@ -155,6 +158,7 @@ __all__ = [
     "CAPACITY_PROVIDER",
     "DEFERRED",
     "EMR_CLUSTER",
+    "ENDPOINT_CONFIGURATION",
     "EXTRACTORS",
     "FLEET",
     "GROUP",
@@ -164,6 +168,7 @@ __all__ = [
     "KEEPING",
     "LAUNCH_CONFIGURATION",
     "LAUNCH_TEMPLATE",
+    "MODEL",
     "PARTED",
     "PLACEMENT_GROUP",
     "RESERVATION",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusize_policies.reading import containers
+from gpusize_policies.reading import containers, launches
 from gpusize_policies.reading.documents import listed, parsed
 from gpusize_policies.reading.selection import (
     NAMED,
@@ -58,6 +58,7 @@ JOB_NAMES = (
     ("instance_type", "instance type of the compute environment"),
     ("gpus", "resourceRequirements of the containers"),
     ("nodes", "nodeProperties"),
+    ("launches", "containerProperties"),
     ("types", "nodeProperties"),
 )
 
@@ -120,9 +121,18 @@ def job(props: Props) -> Selection:
         region=shaped(props.get("region"), is_region),
         gpus=_gpus(props, ranges, complete),
         nodes=count(Value(_inside(nodes, "numNodes"))) if nodes.known else UNKNOWN,
+        launches=_launches(props),
         role=Role.TASK,
         named=JOB_NAMES,
     )
+
+
+def _launches(props: Props) -> Value:
+    """What the containers start, in whichever of the properties they stand."""
+    texts = ("containerProperties", "nodeProperties", "ecsProperties")
+    pod, complete = props.items("eksProperties.podProperties.containers")
+    inner = launches.containers(one.value for one in pod) if complete else UNKNOWN
+    return first(*(launches.json_containers(props.get(text)) for text in texts), inner)
 
 
 def _inside(value: Value, key: str) -> object:

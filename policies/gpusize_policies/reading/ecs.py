@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusize_policies.reading import containers
+from gpusize_policies.reading import containers, launches
 from gpusize_policies.reading.documents import listed
 from gpusize_policies.reading.requirements import requirements_of
 from gpusize_policies.reading.selection import (
@@ -42,6 +42,7 @@ TASK_NAMES = (
     ("instance_type", "instance type of the capacity provider"),
     ("market", "market of the capacity provider"),
     ("gpus", "resourceRequirements in containerDefinitions"),
+    ("launches", "containerDefinitions"),
 )
 
 
@@ -89,6 +90,7 @@ def task(props: Props) -> Selection:
         market=DEFERRED,
         region=shaped(props.get("region"), is_region),
         gpus=containers.total(map(containers.gpus_of, held), complete),
+        launches=launches.json_containers(props.get("containerDefinitions")),
         role=Role.TASK,
         named=TASK_NAMES,
     )

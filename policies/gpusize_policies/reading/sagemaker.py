@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gpusize_policies.reading import launches
 from gpusize_policies.reading.documents import listed, parsed
-from gpusize_policies.reading.selection import ON_DEMAND, SPOT, Selection, is_region
+from gpusize_policies.reading.selection import ON_DEMAND, SPOT, Role, Selection, is_region
 from gpusize_policies.reading.values import (
     ABSENT,
+    DEFERRED,
     UNKNOWN,
     Props,
     Value,
     count,
-    first,
     shaped,
     tag_of,
     text,
@@ -63,6 +64,28 @@ def _variant(props: Props, variant: Props, place: str) -> Selection:
             least=f"{scaling}.minInstanceCount",
             desired="initialInstanceCount",
             most=f"{scaling}.maxInstanceCount",
+        ),
+    )
+
+
+def model(props: Props) -> Selection:
+    """Read a model: what its containers start wherever an endpoint places it."""
+    several, complete = props.items("containers")
+    first_one = props.get("primaryContainer")
+    held = [one.value for one in (first_one, *several) if one.says]
+    sure = complete and first_one.known and all(one.known for one in several)
+    return Selection(
+        workload=tag_of(props, "tags"),
+        instance_type=DEFERRED,
+        market=DEFERRED,
+        region=shaped(props.get("region"), is_region),
+        launches=launches.containers(held) if sure else UNKNOWN,
+        role=Role.TASK,
+        seller=SELLER,
+        named=(
+            ("instance_type", "instance type of the endpoint"),
+            ("market", "instance type of the endpoint"),
+            ("launches", "primaryContainer"),
         ),
     )
 
@@ -260,7 +283,7 @@ def _readers(props: Props, key: str) -> tuple[list[tuple[str, Props]], bool]:
 def _part(props: Props, kind: Value, place: str, at: str = "") -> Selection:
     """What SageMaker starts in one place of a resource."""
     return Selection(
-        workload=first(tag_of(props, "tags")),
+        workload=tag_of(props, "tags"),
         instance_type=kind,
         market=Value(ON_DEMAND),
         region=shaped(props.get("region"), is_region),
