@@ -185,6 +185,7 @@ def test_sequences_of_a_sample(objective, many):
 
 def test_offloaded_borders_leave_two_behind():
     """Six borders of two micro batches: four wait in host memory."""
+    assert STEP.hosted(10, 3) == 0
     step = stepped(recompute="full", offloads=True)
     assert (step.kept, step.offloaded) == (2 * BORDER, 4 * BORDER)
     assert step.hosted(10, 3) == 4 * BORDER * 30

@@ -121,6 +121,7 @@ def test_a_reference_is_a_second_copy():
     moe = kept(paired, "fsdp", GRAVEL, layout=layout)
     rank = GRAVEL_DENSE / 4 + EXPERTS / 2 / 2
     is_kept(moe, weights=(4 + 2) * rank)
+    is_kept(kept(paired, "fsdp", GRAVEL, layout={"dp": 7}), weights=(4 + 2) * 87_800 / 7)
     is_kept(kept(paired, "zero-2", GRAVEL, layout=FOUR), weights=4 * 87_800)
     adapted = setup("lora", objective=Objective.PREFERENCE)
     is_kept(kept(adapted), weights=kept(setup("lora")).weights)

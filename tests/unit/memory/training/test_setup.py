@@ -93,6 +93,7 @@ def test_the_format_that_is_usual_for_a_method(catalog, method, native, form):
 
 
 def test_a_declared_format_is_taken(catalog):
+    assert resolved(catalog, method="qlora", weightsFormat="int8").form.linear_bits == 8
     found = resolver(catalog, method="full", weightsFormat="fp32")
     known = found.resolve()
     assert known is not None
