@@ -358,8 +358,11 @@ def test_a_component_that_registers_later_is_waited_for(gate):
 
 def test_what_was_judged_is_not_judged_again_at_the_end(gate):
     tagged = {"instanceType": "g5.xlarge", "tags": {"gpusize:workload": "big"}}
-    assert gate.analyze(INSTANCE, "once", tagged)
-    assert gate.analyze_stack(resource(INSTANCE, "once", tagged)) == []
+    early = gate.analyze(INSTANCE, "once", tagged)
+    assert early
+    late = gate.analyze_stack(resource(INSTANCE, "once", tagged))
+    assert names(late) == {"production-without-fallback"}  # which needs the stack
+    assert not {one.message for one in late} & {one.message for one in early}
 
 
 def test_secrets_are_never_shown(gate):
@@ -402,7 +405,7 @@ def test_odd_tags_do_not_make_the_pack_raise(gate, tags):
         *gate.analyze(INSTANCE, "odd", odd),
         *gate.analyze_stack(resource(INSTANCE, "odd", odd)),
     ]
-    assert all(one.policy == "cannot-evaluate" for one in found)
+    assert names(found) <= {"cannot-evaluate", "undeclared-gpu"}
 
 
 def test_nothing_is_remediated(gate):
@@ -565,3 +568,32 @@ def test_what_a_machine_without_gpus_starts_is_not_judged(gate):
     props = {"instanceType": "m7i.large", "region": "us-east-1", "userData": STARTS}
     assert gate.analyze(INSTANCE, "starts-small", props) == []
     assert gate.analyze_stack(resource(INSTANCE, "starts-small", props)) == []
+
+
+UNTAGGED = {"instanceType": "p5.48xlarge", "tags": {"owner": "ml"}}
+
+
+def test_a_gpu_that_nobody_declared_is_advice_until_settings_require_it(gate, start, tmp_path):
+    assert gate.analyze(INSTANCE, "bare", UNTAGGED) == []
+    (told,) = gate.analyze_stack(resource(INSTANCE, "bare", UNTAGGED))
+    assert (told.policy, told.level) == ("undeclared-gpu", "advisory")
+    (tmp_path / "Pulumi.yaml").write_text("name: app\nruntime: yaml\n")
+    files = {"gpusize-policy.yaml": "requireDeclaration: true\n"}
+    with start(files, where=tmp_path) as strict:
+        assert strict.analyze(INSTANCE, "bare", UNTAGGED) == []
+        (told,) = strict.analyze_stack(resource(INSTANCE, "bare", UNTAGGED))
+        assert (told.policy, told.level) == ("undeclared-gpu", "mandatory")
+        assert "resource 'bare': launches p5.48xlarge" in told.message
+        cpu = resource(INSTANCE, "cpu", {"instanceType": "m7i.large"})
+        assert strict.analyze_stack(cpu) == []
+
+
+def test_two_workloads_are_too_dear_together(start, tmp_path):
+    (tmp_path / "Pulumi.yaml").write_text("name: app\nruntime: yaml\n")
+    with start({"gpusize-policy.yaml": "team: {maxHourly: 1.5}\n"}, where=tmp_path) as team:
+        one = {**GOOD, "decision": decision("g6.xlarge")}
+        assert "hourly-budget-exceeded" not in names(team.analyze(COMPONENT, "first", one))
+        assert "hourly-budget-exceeded" not in names(team.analyze(COMPONENT, "second", one))
+        (told,) = team.analyze_stack()
+        assert (told.policy, told.level, told.urn) == ("hourly-budget-exceeded", "mandatory", "")
+        assert "2 workloads and machines cost $1.61 per hour" in told.message

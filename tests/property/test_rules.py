@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusize.constraints import DECLARATION
+from gpusize.team import Team, TeamRules
 from gpusize.workload import parse_workload
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.case import Case
 from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.judge import evaluate
 from gpusize_policies.message import LONGEST
-from gpusize_policies.settings import DEFAULTS
+from gpusize_policies.settings import DEFAULTS, Settings
 
 TODAY = datetime.date(2026, 11, 30)
 MODELS = (
@@ -58,15 +59,28 @@ PINS = st.fixed_dictionaries(
 )
 
 
-def _judge(declared: dict[str, Any]) -> tuple[Case, tuple[Finding, ...]]:
+TEAMS = st.builds(
+    TeamRules,
+    deny_types=st.sampled_from([(), ("g6.*",), ("g*",), ("*.48xlarge", "g6e.*")]),
+    allow_markets=st.sampled_from([(), ("on-demand",), ("spot",)]),
+    max_hourly=st.sampled_from([None, 1.0, 10.0]),
+    max_gpus=st.sampled_from([None, 1, 4]),
+    min_headroom_share=st.sampled_from([None, 0.2]),
+    approve_nvlink=st.sampled_from([None, ()]),
+)
+
+
+def _judge(
+    declared: dict[str, Any], settings: Settings = DEFAULTS
+) -> tuple[Case, tuple[Finding, ...]]:
     case = Case(
         "chat",
         parse_workload(declared),
         catalog=_catalog(),
         today=TODAY,
-        settings=DEFAULTS,
+        settings=settings,
     )
-    return case, evaluate(case, DEFAULTS)
+    return case, evaluate(case, settings)
 
 
 @settings(max_examples=40, deadline=None)
@@ -78,6 +92,21 @@ def test_nothing_bad_is_found_in_what_gpusize_chose(declared: dict[str, Any]) ->
         assert [finding for finding in bad if finding.name not in DECLARATION] == []
     else:
         assert "GPU100" in [finding.code for finding in bad]
+
+
+@settings(max_examples=25, deadline=None)
+@given(DECLARED, TEAMS)
+def test_what_gpusize_chose_is_what_the_team_allows(
+    declared: dict[str, Any], rules: TeamRules
+) -> None:
+    case, findings = _judge(declared, Settings(team=Team(rules)))
+    assert case.resolution is not None
+    bad = [one for one in findings if one.severity is not Severity.ADVICE]
+    if case.resolution.plan is not None:
+        assert [one for one in bad if one.name not in DECLARATION] == []
+        assert rules.allows_type(case.resolution.plan.instance_type)
+    else:
+        assert "GPU100" in [one.code for one in bad]
 
 
 @settings(max_examples=60, deadline=None)
