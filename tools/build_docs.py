@@ -56,6 +56,33 @@ today: 2026-11-30
 # catalog: [./our-prices]   # folders of your own rows, see overlays.md
 ```"""
 
+ENVIRONMENTS_TEXT = (
+    "What holds in place of the rest on some stacks. The first that matches holds: by the name of"
+    " the stack, or by tags of the stack (`pulumi stack tag set`); one that says neither has its"
+    " own name for a glob. `levels`, `parameters`, `quotas` and `team` are changed key by key,"
+    " everything else as a whole. The command is told `--stack NAME` or `--environment NAME`; a"
+    " declaration says nothing of environments, for the same file is deployed to several. Tags of"
+    " the stack are seen by the policy pack alone: where they choose, the component decides by what"
+    " holds elsewhere, and the pack may object."
+)
+ENVIRONMENTS_EXAMPLE = """\
+```yaml
+# gpusize-policy.yaml
+preset: observe
+environments:
+  production:
+    stacks: ["prod", "prod-*"]
+    preset: strict
+    levels:
+      single-replica-interruptible: error
+    parameters:
+      maxPriceAgeDays: 30
+    team:
+      maxHourly: 200
+  research:
+    tags: {purpose: "research*"}
+    levels: {GPU501: off}
+```"""
 PRICES_EXAMPLE = """\
 ```yaml
 prices:
@@ -300,6 +327,7 @@ def settings_page() -> str:
         "## Presets\n\n" + "\n".join(["| preset | changes |", "|---|---|", *presets]),
         _prices(schema["prices"]),
         _team(schema["team"]),
+        _environments(schema["environments"]),
         "## Parameters\n\n"
         + "\n".join(["| name | default | meaning |", "|---|---|---|", *numbers]),
     ]
@@ -331,10 +359,21 @@ def _team(schema: dict[str, Any]) -> str:
     rows = [f"| `{name}` | {key['description']} |" for name, key in schema["properties"].items()]
     text = (
         "What the team allows, and how much; the resolver chooses only what is allowed. How the"
-        " ceilings and the environments work: [team rules](team-rules.md)."
+        " ceilings work: [team rules](team-rules.md)."
     )
     table = "\n".join(["| key | meaning |", "|---|---|", *rows])
     return f"## Team\n\n{text}\n\n{table}"
+
+
+def _environments(schema: dict[str, Any]) -> str:
+    """Return the reference of the key `environments`."""
+    keys = schema["additionalProperties"]["properties"]
+    rows = [
+        f"| `{name}` | {key.get('description', f'as `{name}` above')} |"
+        for name, key in keys.items()
+    ]
+    table = "\n".join(["| key | meaning |", "|---|---|", *rows])
+    return f"## Environments\n\n{ENVIRONMENTS_TEXT}\n\n{ENVIRONMENTS_EXAMPLE}\n\n{table}"
 
 
 def _meanings(source: Path) -> dict[str, str]:

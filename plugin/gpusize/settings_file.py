@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpusize.days import DAY_FIX, NO_DAY, day_of
-from gpusize.environments import Where
+from gpusize.environments import Environment, Where, changed, chosen
 from gpusize.project import SETTINGS_FILE
 from gpusize.settings import ResolveSettings, parameters, with_parameters
-from gpusize.team import NO_TEAM, Team
+from gpusize.team import NO_RULES, TeamRules
 from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 
@@ -56,17 +56,20 @@ class Deciding(NamedTuple):
     """File of decisions; `gpusize.lock` beside the program."""
     prices: TeamPrices = LIST_PRICES
     """What the team pays in place of list prices."""
-    team: Team = NO_TEAM
+    team: TeamRules = NO_RULES
     """What the team allows."""
+    environments: tuple[Environment, ...] = ()
+    """What changes of it on some stacks."""
 
     @property
     def resolving(self) -> ResolveSettings:
         """Thresholds, prices and team rules as the resolver and the constraints take them."""
-        return with_parameters(self.parameters, self.prices, self.team.rules)
+        return with_parameters(self.parameters, self.prices, self.team)
 
     def at(self, where: Where) -> Deciding:
-        """The same for one stack: rules of its environment hold."""
-        return self._replace(team=self.team.at(where))
+        """The same for one stack: what its environment says holds."""
+        found = chosen(self.environments, where)
+        return self._replace(**changed(self._asdict(), found.changes)) if found else self
 
 
 def settings_path(folder: Path, named: str = "") -> Path | None:
@@ -194,6 +197,24 @@ def _team_schema() -> dict[str, Any]:
     return team_schema()
 
 
+def _read_team_changes(value: Any, told: Told) -> Any:
+    from gpusize.settings_team import read_changes
+
+    return read_changes(value, told)
+
+
+def _read_environments(value: Any, told: Told) -> Any:
+    from gpusize.settings_environments import read_environments
+
+    return read_environments(value, told, CHANGING)
+
+
+def _environments_schema() -> dict[str, Any]:
+    from gpusize.settings_environments import environments_schema
+
+    return environments_schema(CHANGING)
+
+
 def _parameters_schema() -> dict[str, Any]:
     return {
         "description": "Thresholds that the rules and the resolver share.",
@@ -226,5 +247,10 @@ CATALOG = Field("catalog", _read_paths, _catalog_schema)
 LOCK = Field("lock", read_path, text_schema("File of the decisions that stay, `gpusize.lock`."))
 PRICES = Field("prices", _read_prices, _prices_schema)
 TEAM = Field("team", _read_team, _team_schema)
-DECIDING = (PARAMETERS, PRICES, TEAM, TODAY, CATALOG, LOCK)
+TEAM_CHANGES = Field("team", _read_team_changes, _team_schema)
+"""What an environment changes of it."""
+CHANGING = (PARAMETERS, PRICES, TEAM_CHANGES)
+"""Keys of an environment that decisions depend on."""
+ENVIRONMENTS = Field("environments", _read_environments, _environments_schema)
+DECIDING = (PARAMETERS, PRICES, TEAM, ENVIRONMENTS, TODAY, CATALOG, LOCK)
 _NAMES = frozenset(field.name for field in DECIDING)

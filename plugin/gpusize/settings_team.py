@@ -1,7 +1,7 @@
 """The key `team` of the settings file: what a team allows, read and described by one table.
 
-`KEYS` is the whole vocabulary. An environment takes the same keys beside the ones that choose it;
-what it says stands in place of what the team says everywhere.
+`KEYS` is the whole vocabulary. An environment takes the same keys; what it says stands in place of
+what the team says everywhere.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gpusize.days import DAY_FIX, day_of
-from gpusize.environments import Environment
 from gpusize.names import to_snake
 from gpusize.settings_entries import Entry, amount, several, share, text, whole, word
 from gpusize.settings_file import LONGEST_KEY, Told, guess
-from gpusize.team import TEAM_TAG, Approval, Limits, Team, TeamRules
+from gpusize.team import TEAM_TAG, Approval, Limits, TeamRules
 from gpusize_catalog.problems import printable
 
 MARKETS = ("on-demand", "spot", "capacity-block")
@@ -41,7 +40,8 @@ def _plain(entry: Entry, made: Callable[[Any], Any] = lambda value: value) -> Ke
     return Key(read, entry.schema)
 
 
-def _globs(described: str) -> Key:
+def globs(described: str) -> Key:
+    """Take a list of globs."""
     return _plain(several(text(""), described, MOST), tuple)
 
 
@@ -60,7 +60,7 @@ def _read_limits(value: Any, told: Told) -> Limits | None:
 
 
 def _read_teams(value: Any, told: Told) -> dict[str, Limits] | None:
-    entries = _entries(value, told)
+    entries = entries_of(value, told)
     read = {name: _read_limits(given, inner) for name, given, inner in entries}
     return {name: limits for name, limits in read.items() if limits is not None}
 
@@ -119,16 +119,16 @@ def _by_name(described: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 KEYS: Mapping[str, Key] = {
-    "allowTypes": _globs("Instance types that may be used, globs like g6e.*; all by default."),
-    "denyTypes": _globs("Instance types that may not be used, globs; they win."),
-    "requiredTags": _globs("Tags that each machine with a GPU must have."),
-    "allowRegions": _globs("Regions that may be used, globs like eu-*."),
+    "allowTypes": globs("Instance types that may be used, globs like g6e.*; all by default."),
+    "denyTypes": globs("Instance types that may not be used, globs; they win."),
+    "requiredTags": globs("Tags that each machine with a GPU must have."),
+    "allowRegions": globs("Regions that may be used, globs like eu-*."),
     "allowMarkets": _plain(
         several(word("", MARKETS), "Ways to buy that may be used.", len(MARKETS)), tuple
     ),
-    "allowModels": _globs("Models that may be used, globs like meta-llama/*."),
-    "denyModels": _globs("Models that may not be used, globs; they win."),
-    "allowFormats": _globs("Formats of weights that may be loaded, globs like fp8*."),
+    "allowModels": globs("Models that may be used, globs like meta-llama/*."),
+    "denyModels": globs("Models that may not be used, globs; they win."),
+    "allowFormats": globs("Formats of weights that may be loaded, globs like fp8*."),
     **LIMITS,
     "perWorkload": Key(_read_limits, _object(LIMITS, "The same ceilings for each workload.")),
     "teamTag": _plain(text(f"Tag whose value names the team; {TEAM_TAG} by default.")),
@@ -148,43 +148,19 @@ KEYS: Mapping[str, Key] = {
     ),
 }
 
-CHOOSING: Mapping[str, Key] = {
-    "stacks": _globs("Names of its stacks, globs; its own name by default."),
-    "tags": Key(
-        lambda value, told: _read_tags(value, told),
-        _by_name("Tags of its stacks, with globs of their values.", {"type": "string"}),
-    ),
-}
-"""Keys of an environment that say which stacks belong to it."""
 
-
-def read_team(value: Any, told: Told) -> Team | None:
+def read_team(value: Any, told: Told) -> TeamRules | None:
     """Read the whole key; every problem is reported, and what is bad is left out."""
-    if not isinstance(value, Mapping):
-        told.report(told.path, "takes a mapping", f"known are {', '.join(KEYS)}")
-        return None
-    environments = value.get("environments", {})
-    rest = {key: given for key, given in value.items() if key != "environments"}
-    found = _read_keys(rest, {**KEYS, "environments": _NO_KEY}, told) or {}
-    inner = told._replace(path=f"{told.path}.environments")
-    made = [_environment(*entry) for entry in _entries(environments, inner)]
-    return Team(TeamRules(**found), tuple(made))
+    found = read_changes(value, told)
+    return None if found is None else TeamRules(**found)
 
 
-def _environment(name: str, value: Any, told: Told) -> Environment:
-    found = _read_keys(value, {**KEYS, **CHOOSING}, told) or {}
-    stacks, tags = found.pop("stacks", ()), found.pop("tags", {})
-    return Environment(name, stacks, tags, found)
+def read_changes(value: Any, told: Told) -> dict[str, Any] | None:
+    """Read what is said of it; None where it is no mapping."""
+    return _read_keys(value, KEYS, told)
 
 
-def _read_tags(value: Any, told: Told) -> dict[str, str] | None:
-    if isinstance(value, Mapping) and all(isinstance(glob, str) for glob in value.values()):
-        return {str(key): glob for key, glob in value.items()}
-    told.report(told.path, "takes a mapping of tags to texts", "")
-    return None
-
-
-def _entries(value: Any, told: Told) -> list[tuple[str, Any, Told]]:
+def entries_of(value: Any, told: Told) -> list[tuple[str, Any, Told]]:
     """The entries of a mapping by name; none where it is no mapping, which is told."""
     if not isinstance(value, Mapping) or len(value) > MOST:
         told.report(told.path, f"takes a mapping of at most {MOST} names", "")
@@ -213,15 +189,6 @@ def _read_keys(value: Any, keys: Mapping[str, Key], told: Told) -> dict[str, Any
     return found
 
 
-_NO_KEY = Key(lambda _value, _told: None, {})
-"""Stands for `environments` among the words that may be meant."""
-
-
 def team_schema() -> dict[str, Any]:
     """Describe the key."""
-    environment = _object({**CHOOSING, **KEYS}, "One environment.")
-    whole_key = _object(KEYS, "What the team allows, and how much.")
-    whole_key["properties"]["environments"] = _by_name(
-        "What holds in place of it on some stacks, by name; the first that matches.", environment
-    )
-    return whole_key
+    return _object(KEYS, "What the team allows, and how much.")

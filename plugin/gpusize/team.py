@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.environments import Environment, Where, chosen
 from gpusize_catalog.units import GIB
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Approval(NamedTuple):
 
 
 class TeamRules(NamedTuple):
-    """What one team allows in one environment; lists of nothing restrict nothing."""
+    """The key `team`: what a team allows; lists of nothing restrict nothing."""
 
     allow_types: tuple[str, ...] = ()
     """Globs of instance types; so are the next lists of their kinds."""
@@ -116,19 +115,3 @@ def within(globs: tuple[str, ...], lowered: str) -> bool:
 
 
 NO_RULES = TeamRules()
-
-
-class Team(NamedTuple):
-    """The key `team`: rules for every stack, and what environments change of them."""
-
-    rules: TeamRules = NO_RULES
-    environments: tuple[Environment, ...] = ()
-
-    def at(self, where: Where) -> Team:
-        """The rules that hold for one stack."""
-        found = chosen(self.environments, where)
-        return Team(self.rules._replace(**found.changes) if found else self.rules)
-
-
-NO_TEAM = Team()
-"""A team without rules of its own."""

@@ -15,7 +15,7 @@ MOST = 2
 
 def equivalents(name: str, region: str, case: Case) -> tuple[str, ...]:
     """Name allowed types with as many GPUs of as much memory, the cheapest on demand first."""
-    catalog, team = case.catalog, case.settings.team.rules
+    catalog, team = case.catalog, case.settings.team
     wanted = catalog.instance(name)
     needed = _usable(wanted, case)
     if needed is None or not wanted.gpus:

@@ -75,6 +75,8 @@ class Judge:
         """Judge by this setup until a configuration comes."""
         self.stack = stack
         self.announced = setup
+        self.configured: tuple[Sequence[str], Mapping[str, Mapping[str, Any]]] | None = None
+        """Names of the policies, and what `--policy-pack-config` says of them."""
         self.inputs: dict[str, Any] = {}
         """Inputs of what concerns us, by URN, as they came."""
         self.tags: dict[str, str] = {}
@@ -82,9 +84,10 @@ class Judge:
         self.use(setup)
 
     def use(self, setup: Setup) -> None:
-        """Judge by another setup, from a fresh session."""
+        """Judge by another setup, from a fresh session; the pack's own configuration wins."""
         self.told = setup
-        self.setup = setup.at(Where(self.stack.name, self.tags))
+        setup = setup.at(Where(self.stack.name, self.tags))
+        self.setup = configure(setup, *self.configured) if self.configured else setup
         self.session = Session(self.setup.judging)
 
     def tagged(self, tags: Mapping[str, str]) -> None:
@@ -99,7 +102,8 @@ class Judge:
         setup = self.announced
         if isinstance(file, str):
             setup = set_up(self.stack, setup.run.folder, file)
-        self.use(configure(setup, names, config))
+        self.configured = (names, config)
+        self.use(setup)
 
     def level_of(self, name: str) -> EnforcementLevel | None:
         """Return the level of a rule by the settings in force now; None for other policies."""

@@ -36,6 +36,8 @@ class Report(NamedTuple):
     fail_on: Severity
     whole: tuple[Finding, ...] = ()
     """What concerns the run and no single workload: its settings."""
+    environment: str = ""
+    """Name of the environment whose settings held, '' where none was chosen."""
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -86,4 +88,5 @@ def summarize(
         today=context.today.isoformat(),
         fail_on=Severity(fail_on),
         whole=whole,
+        environment=context.settings.environment,
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpusize.team import NO_TEAM, Team
+from gpusize.environments import Environment, Where, changed, chosen
+from gpusize.team import NO_RULES, TeamRules
 from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_policies.finding import Severity
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
-    from gpusize.environments import Where
     from gpusize.settings import ResolveSettings
     from gpusize.settings_file import Deciding
     from gpusize_policies.rule import Rule
@@ -53,10 +53,14 @@ class Settings(NamedTuple):
     """vCPUs that the account may run, by quota code; `default` stands for all others."""
     waivers: tuple[Waiver, ...] = ()
     """Findings that the team accepts."""
-    team: Team = NO_TEAM
+    team: TeamRules = NO_RULES
     """What the team allows."""
     require_declaration: bool = False
     """Whether a GPU that no workload owns is an error."""
+    environments: tuple[Environment, ...] = ()
+    """What changes of all that on some stacks."""
+    environment: str = ""
+    """Name of the environment that these are of, where one was chosen."""
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Severity that a rule reports with; None when it is off."""
@@ -77,11 +81,14 @@ class Settings(NamedTuple):
         """Thresholds, prices and team rules as the resolver and the constraints take them."""
         from gpusize.settings import with_parameters
 
-        return with_parameters(self.parameters, self.prices, self.team.rules)
+        return with_parameters(self.parameters, self.prices, self.team)
 
     def at(self, where: Where) -> Settings:
-        """The same for one stack: rules of its environment hold."""
-        return self._replace(team=self.team.at(where))
+        """The same for one stack: what its environment says holds."""
+        found = chosen(self.environments, where)
+        if found is None:
+            return self
+        return self._replace(**changed(self._asdict(), found.changes), environment=found.name)
 
     @property
     def deciding(self) -> Deciding:
@@ -89,7 +96,13 @@ class Settings(NamedTuple):
         from gpusize.settings_file import Deciding
 
         return Deciding(
-            self.parameters, self.today, self.catalog, self.lock, self.prices, self.team
+            self.parameters,
+            self.today,
+            self.catalog,
+            self.lock,
+            self.prices,
+            self.team,
+            self.environments,
         )
 
 

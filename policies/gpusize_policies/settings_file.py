@@ -20,6 +20,7 @@ from gpusize.settings_file import (
     PARAMETERS,
     PRICES,
     TEAM,
+    TEAM_CHANGES,
     TODAY,
     Field,
     Told,
@@ -250,6 +251,18 @@ def _waivers_schema() -> dict[str, Any]:
     return waivers_schema()
 
 
+def _read_environments(value: Any, told: Told) -> Any:
+    from gpusize.settings_environments import read_environments
+
+    return read_environments(value, told, CHANGING, is_whole=True)
+
+
+def _environments_schema() -> dict[str, Any]:
+    from gpusize.settings_environments import environments_schema
+
+    return environments_schema(CHANGING)
+
+
 FIELDS: tuple[Field, ...] = (
     Field(
         "preset",
@@ -290,5 +303,13 @@ FIELDS: tuple[Field, ...] = (
     LOCK,
     Field("quotas", _read_quotas, _quotas_schema),
     Field("waivers", _read_waivers, _waivers_schema),
+    Field("environments", _read_environments, _environments_schema),
 )
 _BY_NAME = {field.name: field for field in FIELDS}
+
+_OF_ALL = frozenset({"today", "catalog", "workloads", "lock", "waivers", "environments"})
+"""Keys that hold for every stack: what is known, declared, decided and accepted."""
+CHANGING = tuple(
+    TEAM_CHANGES if field is TEAM else field for field in FIELDS if field.name not in _OF_ALL
+)
+"""Keys that an environment may change."""

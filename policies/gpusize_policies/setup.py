@@ -53,7 +53,7 @@ class Setup(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     def at(self, where: Where) -> Setup:
-        """The same with the rules of the environment that a stack belongs to."""
+        """The same with what the environment says that a stack belongs to."""
         return self._replace(run=self.run._replace(settings=self.run.settings.at(where)))
 
     def level_of(self, rule: Rule) -> Severity | None:

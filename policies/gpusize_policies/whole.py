@@ -77,7 +77,7 @@ def share_in_run(case: Case, *, is_component: bool) -> Share | None:
     Workloads by their components, and machines that run by themselves; what a component made is in
     its own share.
     """
-    team, machine = case.settings.team.rules, case.machine
+    team, machine = case.settings.team, case.machine
     limits = (team.stack, *team.teams.values())
     if all(limit is None for one in limits for limit in one):
         return None
@@ -157,13 +157,13 @@ def _price(
 
 
 def _tag(case: Case) -> str:
-    return case.settings.team.rules.team_tag
+    return case.settings.team.team_tag
 
 
 def _team(case: Case, tag: Value | None) -> str:
     """The team that a tag names, where the settings know it."""
     value = tag.text if tag is not None else ""
-    return value if value in case.settings.team.rules.teams else ""
+    return value if value in case.settings.team.teams else ""
 
 
 def _times(instances: int | None, declared: int) -> float | None:

@@ -300,6 +300,13 @@ class Pack:
         request = analyzer_pb2.ConfigureAnalyzerRequest(policyConfig=sent)
         self.stub.Configure(request, timeout=SECONDS)
 
+    def configure_stack(self, **tags: str) -> None:
+        """Tell the tags of the stack, as the engine does before it configures."""
+        request = analyzer_pb2.AnalyzerStackConfigureRequest(
+            stack="dev", project="app", organization="organization", dry_run=True, tags=tags
+        )
+        self.stub.ConfigureStack(request, timeout=SECONDS)
+
     def analyze(
         self, kind: str, name: str, properties: Mapping[str, Any], **more: Any
     ) -> list[Told]:

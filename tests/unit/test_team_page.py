@@ -41,7 +41,7 @@ def settings(text: str) -> Settings:
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_every_example_is_well_formed(text: str) -> None:
-    assert settings(text).team.rules
+    assert settings(text).team
 
 
 def test_the_sum_is_told_as_the_page_says() -> None:
@@ -62,10 +62,10 @@ def test_the_sum_is_told_as_the_page_says() -> None:
 
 
 def test_environments_are_chosen_as_the_page_says() -> None:
-    team = settings(SHOWN[2]).team
-    assert team.at(Where("dev")).rules.max_hourly == 4
-    assert team.at(Where("prod-eu")).rules.max_hourly == 200
-    research = team.at(Where("dev", {"purpose": "research-llm"})).rules
+    found = settings(SHOWN[2])
+    assert found.at(Where("dev")).team.max_hourly == 4
+    assert found.at(Where("prod-eu")).team.max_hourly == 200
+    research = found.at(Where("dev", {"purpose": "research-llm"})).team
     assert research.max_hourly == 4
     assert research.approval_of("pretrain-7b", TODAY) is not None
     assert research.approval_of("pretrain-7b", datetime.date(2027, 2, 1)) is None

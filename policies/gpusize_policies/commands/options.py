@@ -70,11 +70,18 @@ def add_settings(parser: Parser) -> None:
         type=given,
         help="settings (default: gpusize-policy.yaml in this folder, where there is one)",
     )
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--stack",
         metavar="NAME",
-        default="",
-        help="judge by the team's rules for this stack, where the settings have environments",
+        type=given,
+        help="judge as on this stack, where the settings have environments",
+    )
+    where.add_argument(
+        "--environment",
+        metavar="NAME",
+        type=given,
+        help="judge by this environment of the settings",
     )
     add_catalog(parser)
     parser.add_argument(

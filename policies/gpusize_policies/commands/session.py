@@ -35,8 +35,20 @@ def load_settings(options: Namespace) -> Settings:
         from gpusize_policies.settings_file import load
 
         settings = load(path)
-    settings = settings.at(Where(getattr(options, "stack", "")))
+    settings = _placed(settings, options)
     return settings._replace(preset="strict") if getattr(options, "strict", False) else settings
+
+
+def _placed(settings: Settings, options: Namespace) -> Settings:
+    """Take in what holds for the stack or the environment that the options name."""
+    environment = getattr(options, "environment", None) or ""
+    if environment and all(one.name != environment for one in settings.environments):
+        from gpusize.settings_file import guess
+
+        names = {one.name: one for one in settings.environments}
+        fix = guess(environment, names) if names else "the settings have none"
+        raise GpuSizeError([Problem("--environment", "no such environment", fix)])
+    return settings.at(Where(getattr(options, "stack", None) or "", environment=environment))
 
 
 def load_catalog(options: Namespace, settings: Settings = DEFAULTS) -> Catalog:

@@ -29,6 +29,7 @@ def to_data(report: Report) -> dict[str, Any]:
         "catalogDigest": report.catalog_digest,
         "today": report.today,
         "failOn": report.fail_on.value,
+        **({"environment": report.environment} if report.environment else {}),
         "summary": {
             "workloads": len(report.judged),
             **{severity.value: report.count(severity) for severity in Severity},

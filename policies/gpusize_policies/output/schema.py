@@ -29,7 +29,10 @@ def schema() -> dict[str, Any]:
                 "workloads": {"type": "array", "items": _workload()},
                 "problems": {"type": "array", "items": _problem()},
             },
-            {"whole": _whole()},
+            {
+                "whole": _whole(),
+                "environment": {**TEXT, "description": "Environment whose settings held."},
+            },
         ),
     }
 

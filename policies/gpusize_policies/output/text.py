@@ -88,9 +88,10 @@ def _summary(report: Report) -> str:
     if report.problems:
         count = len(report.problems)
         parts.append(f"{count} input problem{'' if count == 1 else 's'}")
+    chosen = f", environment {report.environment}" if report.environment else ""
     return (
         f"{', '.join(parts)} (gpusize {report.gpusize_version},"
-        f" catalog {report.catalog_version} {report.catalog_digest}, today {report.today})"
+        f" catalog {report.catalog_version} {report.catalog_digest}, today {report.today}{chosen})"
     )
 
 

@@ -36,7 +36,7 @@ def _bounds(case: Case, field: str) -> Iterator[_Bound]:
     """The ceilings of a whole run and of its teams."""
     if case.whole is None:
         return
-    team = case.settings.team.rules
+    team = case.settings.team
     limit = getattr(team, field)
     name = {"max_hourly": "maxHourly", "max_monthly": "maxMonthly", "max_run": "maxRun"}
     key = name.get(field, "maxGpus")

@@ -19,7 +19,7 @@ MACHINE = (Needs.MACHINE,)
 
 
 def _team(case: Case) -> TeamRules:
-    return case.settings.team.rules
+    return case.settings.team
 
 
 def _bare(case: Case) -> Machine | None:

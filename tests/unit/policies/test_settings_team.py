@@ -29,7 +29,7 @@ def read(team: Any) -> Settings:
     [
         ([], "team", "takes a mapping"),
         ({"allowTypse": []}, "team.allowTypse", "did you mean allowTypes?"),
-        ({"environment": {}}, "team.environment", "did you mean environments?"),
+        ({"environments": {}}, "team.environments", "unknown key"),
         ({"allowTypes": "g6.*"}, "team.allowTypes", "takes a list, each a text"),
         ({"allowMarkets": ["spott"]}, "team.allowMarkets", "on-demand or spot"),
         ({"maxHourly": -1}, "team.maxHourly", "not negative"),
@@ -46,9 +46,6 @@ def read(team: Any) -> Settings:
             "team.approveNvlink[0].until",
             "is no day",
         ),
-        ({"environments": 3}, "team.environments", "takes a mapping"),
-        ({"environments": {"a": {"stack": []}}}, "team.environments.a.stack", "mean stacks?"),
-        ({"environments": {"a": {"tags": {"b": 3}}}}, "team.environments.a.tags", "texts"),
     ],
 )
 def test_a_mistake_is_told_at_its_place(team: Any, path: str, words: str) -> None:
@@ -66,7 +63,7 @@ def test_what_is_right_is_taken() -> None:
             "teams": {"ads": {"maxRun": 3}},
             "approveNvlink": [{"workload": "a", "by": "x", "until": "2026-12-31"}],
         }
-    ).team.rules
+    ).team
     assert rules.allows_type("g6.xlarge")
     assert not rules.allows_type("g6e.xlarge")
     assert rules.stack == Limits(max_hourly=4)
@@ -78,11 +75,11 @@ def test_what_is_right_is_taken() -> None:
 def test_a_bad_entry_leaves_the_good_ones() -> None:
     settings, problems = parse({"team": {"maxHourly": 4, "maxGpus": "x"}}, Path())
     assert len(problems) == 1
-    assert settings.team.rules.max_hourly == 4
+    assert settings.team.max_hourly == 4
 
 
 def test_a_denied_type_is_denied_whatever_allows_it() -> None:
-    rules = read({"allowTypes": ["g6.*"], "denyTypes": ["*.48xlarge"]}).team.rules
+    rules = read({"allowTypes": ["g6.*"], "denyTypes": ["*.48xlarge"]}).team
     assert not rules.allows_type("g6.48xlarge")
     assert rules.denied_by("g6.48xlarge") == "*.48xlarge"
 
@@ -92,8 +89,8 @@ def test_the_schema_takes_what_the_reader_takes() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     team = {
         "approveNvlink": [{"workload": "a", "by": "x", "until": "2026-12-31"}],
-        "environments": {"a": {"stacks": ["b"], "tags": {"c": "d"}, "maxGpus": 3}},
+        "maxGpus": 3,
     }
     jsonschema.Draft202012Validator(schema).validate(team)
     read(team)
-    assert {*KEYS, "environments"} == set(schema["properties"])
+    assert set(KEYS) == set(schema["properties"])
