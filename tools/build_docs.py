@@ -132,6 +132,7 @@ TOPICS = {
     "offerings": "Catalog, availability and price",
     "governance": "Governance",
     "waivers": "Waivers",
+    "baseline": "Baseline",
     "team": "Team rules",
     "budget": "Budgets",
 }

@@ -20,7 +20,7 @@ COMMANDS: dict[str, str] = {
     "waivers": "list accepted findings with the days that are left",
     "lock": "keep decisions in gpusize.lock, so that a newer catalog does not change them",
     "catalog": "show and search GPUs, instance types, models and prices",
-    "schema": "print the JSON Schema of a declaration, of the settings or of a report",
+    "schema": "print the JSON Schema of declarations, settings, baselines or reports",
 }
 """Subcommands, each the name of a module in `commands`."""
 

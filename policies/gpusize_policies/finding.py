@@ -60,6 +60,13 @@ class Finding(NamedTuple):
     fix: str = ""
     numbers: Mapping[str, Number] = NO_NUMBERS
     waived_by: str = ""
+    in_baseline: bool = False
+    """Whether it was there when the baseline was written."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it fails nothing: a waiver accepts it, or it was there before."""
+        return bool(self.waived_by) or self.in_baseline
 
     @property
     def docs(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.documents import Document, read
 from gpusize.project import LOCK_FILE
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
+from gpusize_policies.baseline import NO_BASELINE, Baseline
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import Subject
 
@@ -39,6 +40,8 @@ class Context(NamedTuple):
     today: datetime.date
     use_lock: bool = True
     """Whether decisions that `gpusize.lock` keeps are judged in place of fresh ones."""
+    baseline: Baseline = NO_BASELINE
+    """Findings that were there before."""
 
 
 class Declaration(NamedTuple):

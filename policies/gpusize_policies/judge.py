@@ -55,12 +55,12 @@ def told_once(findings: Iterable[Finding], where: str, told: dict[str, str]) -> 
     """Leave out what was told elsewhere in this run and holds everywhere.
 
     `where` is the place of the findings, `told` remembers where each such rule spoke first. What
-    was waived does not count: elsewhere it may not be.
+    was accepted does not count: elsewhere it may not be.
     """
     return tuple(
         one
         for one in findings
-        if one.code not in ONCE or one.waived_by or told.setdefault(one.code, where) == where
+        if one.code not in ONCE or one.is_accepted or told.setdefault(one.code, where) == where
     )
 
 

@@ -40,6 +40,7 @@ from gpusize_policies.session import KINDS, Session
 from gpusize_policies.setup import (
     FILE_KEY,
     SETTINGS_POLICY,
+    WRITE_BASELINE,
     Setup,
     Stack,
     configure,
@@ -81,6 +82,8 @@ class Judge:
         """Inputs of what concerns us, by URN, as they came."""
         self.tags: dict[str, str] = {}
         """Tags of the stack."""
+        self.written = ""
+        """Text of the baseline that was written."""
         self.use(setup)
 
     def use(self, setup: Setup) -> None:
@@ -101,7 +104,8 @@ class Judge:
         file = config.get(SETTINGS_POLICY, {}).get(FILE_KEY)
         setup = self.announced
         if isinstance(file, str):
-            setup = set_up(self.stack, setup.run.folder, file)
+            made = set_up(self.stack, setup.run.folder, file)
+            setup = made._replace(run=made.run._replace(baseline_to=setup.run.baseline_to))
         self.configured = (names, config)
         self.use(setup)
 
@@ -131,6 +135,21 @@ class Judge:
         yield from (("", *failure) for failure in self._guarded(finish))
         for urn, findings in by_urn.items():
             yield from ((urn, *told) for told in _told(findings))
+        yield from (("", *failure) for failure in self._guarded(self._write_baseline))
+
+    def _write_baseline(self) -> Sequence[Finding]:
+        """Write what was found into a baseline, where that was asked for."""
+        path = self.setup.run.baseline_to
+        if path is None or any(self.session.problems):
+            return ()
+        from gpusize_policies.commands.emit import note, write_whole
+
+        text, count = self.session.baseline()
+        if text != self.written:
+            write_whole(path, text)
+            note(f"{count} finding{'' if count == 1 else 's'} in {path.name}")
+            self.written = text
+        return ()
 
     @staticmethod
     def _guarded(judge: Callable[[], Sequence[Finding]]) -> Iterator[tuple[str, str]]:
@@ -150,8 +169,8 @@ class Judge:
 
 
 def _told(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """Policy names with messages; a waived finding is told by the rule on such findings alone."""
-    return ((one.name, one.message) for one in findings if not one.waived_by)
+    """Policy names with messages; an accepted finding is told by the rule on such ones alone."""
+    return ((one.name, one.message) for one in findings if not one.is_accepted)
 
 
 class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackValidationPolicy):
@@ -324,7 +343,8 @@ def fast_servicer(base: Any, judge: Judge, policies: Sequence[RulePolicy]) -> An
 def serve() -> None:
     """Serve the engine that started this process, until it ends."""
     stack = _stack()
-    judge = Judge(stack, set_up(stack, find_folder(stack.project, starts(os.environ))))
+    folder = find_folder(stack.project, starts(os.environ))
+    judge = Judge(stack, set_up(stack, folder, "", os.environ.get(WRITE_BASELINE, "")))
     own = policies(judge)
     servicer = fast_servicer(getattr(sdk, SERVICER, None), judge, own)
     if servicer is not None:

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from gpusize_policies.rule import Needs, Rule, Waivable, rule
 from gpusize_policies.rules import (
+    baseline,
     billing,
     budget,
     capacity,
@@ -37,6 +38,7 @@ MODULES: tuple[ModuleType, ...] = (
     governance,
     storage,
     waivers,
+    baseline,
     team,
     budget,
 )

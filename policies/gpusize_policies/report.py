@@ -55,10 +55,15 @@ class Report(NamedTuple):
         return sum(bool(finding.waived_by) for finding in self.findings)
 
     @property
+    def known(self) -> int:
+        """How many of the findings are in the baseline."""
+        return sum(finding.in_baseline for finding in self.findings)
+
+    @property
     def fails(self) -> bool:
-        """Whether a finding that is not waived reaches the threshold."""
+        """Whether a finding that nothing accepts reaches the threshold."""
         return any(
-            finding.severity.rank <= self.fail_on.rank and not finding.waived_by
+            finding.severity.rank <= self.fail_on.rank and not finding.is_accepted
             for finding in self.findings
         )
 

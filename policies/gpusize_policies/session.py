@@ -20,6 +20,7 @@ from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_catalog.spelling import did_you_mean
 from gpusize_policies.admitting import is_choice, opened, represented, surveyed
+from gpusize_policies.baseline import NO_BASELINE, Baseline, read_baseline
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.declared import Declared, plain, read_component
 from gpusize_policies.deployed import Accelerators, Machine, machine_of, named_types
@@ -98,6 +99,10 @@ class Run(NamedTuple):
     lock: Path | None = None
     region: str = ""
     """Region of the stack's configuration, for resources that name none."""
+    source: str = ""
+    """Project and stack, where they are known."""
+    baseline_to: Path | None = None
+    """File that the findings of this run are to be written into, as a baseline."""
 
 
 class Answer(NamedTuple):
@@ -137,7 +142,19 @@ class Session:
         """The catalog with what every case shares."""
         from gpusize_catalog.store import load
 
-        return Context(load(self.run.overlays), self.run.settings, self.run.today)
+        baseline = self._baseline[0]
+        return Context(
+            load(self.run.overlays), self.run.settings, self.run.today, baseline=baseline
+        )
+
+    @cached_property
+    def _baseline(self) -> tuple[Baseline, tuple[Problem, ...]]:
+        written = self.run.baseline_to
+        path = written or self.run.settings.baseline
+        try:
+            return (read_baseline(path, is_open=bool(written)) if path else NO_BASELINE), ()
+        except GpuSizeError as error:
+            return NO_BASELINE, error.problems
 
     @cached_property
     def waiving(self) -> Waiving:
@@ -193,7 +210,8 @@ class Session:
             _ = self.context  # without a catalog the declarations cannot be read
         except GpuSizeError as error:
             return (*error.problems, *self._lock[1])
-        return (*self._file[1], *self._lock[1], *self._unknown_models())
+        beside = (*self._file[1], *self._lock[1], *self._baseline[1])
+        return (*beside, *self._unknown_models())
 
     def _unknown_models(self) -> Iterator[Problem]:
         """Say which models of the file nobody knows: what refers to them cannot be judged."""
@@ -243,8 +261,17 @@ class Session:
                 if (finding.code, finding.message, finding.waived_by) not in said:
                     yield seen.urn, finding
         yield from (("", finding) for finding in self._together())
-        for finding in self.waiving.unused() if self._answers else ():
-            yield finding.subject.resource, finding
+        if self._answers or self.waiving.known.is_used:
+            for finding in (*self.waiving.unused(), *self.waiving.outdated(self._sources)):
+                yield finding.subject.resource, finding
+
+    @property
+    def _sources(self) -> tuple[str, ...]:
+        return (self.run.source,) if self.run.source else ()
+
+    def baseline(self) -> tuple[str, int]:
+        """Return the text of the baseline that this run makes, and the number of its findings."""
+        return self.waiving.known.text(self._sources, self.run.source)
 
     def _together(self) -> tuple[Finding, ...]:
         """Judge all that the run takes: what a resource takes is known when it was judged."""
@@ -359,7 +386,7 @@ class Session:
         if found is None:
             return None
         # Of tags no more is kept than is asked for: machines that differ in others are judged once.
-        team = self.run.settings.team.rules
+        team = self.run.settings.team
         tags = found.tags.among((*team.required_tags, team.team_tag))
         name = "" if owner else found.name
         return found._replace(workload=owner, name=name, tags=tags)

@@ -53,6 +53,8 @@ class Settings(NamedTuple):
     """vCPUs that the account may run, by quota code; `default` stands for all others."""
     waivers: tuple[Waiver, ...] = ()
     """Findings that the team accepts."""
+    baseline: Path | None = None
+    """File of the findings that were there before."""
     team: TeamRules = NO_RULES
     """What the team allows."""
     require_declaration: bool = False

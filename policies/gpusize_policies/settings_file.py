@@ -303,6 +303,11 @@ FIELDS: tuple[Field, ...] = (
     LOCK,
     Field("quotas", _read_quotas, _quotas_schema),
     Field("waivers", _read_waivers, _waivers_schema),
+    Field(
+        "baseline",
+        read_path,
+        text_schema("File of the findings that were there before, and do not fail."),
+    ),
     Field("environments", _read_environments, _environments_schema),
 )
 _BY_NAME = {field.name: field for field in FIELDS}

@@ -31,6 +31,8 @@ FILE_KEY = "file"
 
 PROGRAM = "GPUSIZE_PROGRAM"
 """Variable of the environment that names the program's folder, where it is not found."""
+WRITE_BASELINE = "GPUSIZE_WRITE_BASELINE"
+"""Variable of the environment that names the file which a preview writes its findings into."""
 GENERATIONS = 4
 """Processes between the pack and the shell: language host, its proxy, the engine, a wrapper."""
 
@@ -112,8 +114,11 @@ def _parent(process: int) -> int:
     return int(lines.get("PPid", "0"))
 
 
-def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
-    """Read the settings; what is wrong is told, and its default is taken."""
+def set_up(stack: Stack, folder: Path | None, file: str = "", baseline: str = "") -> Setup:
+    """Read the settings; what is wrong is told, and its default is taken.
+
+    `baseline` names the file that the findings are to be written into.
+    """
     problems: list[Problem] = list(unknown_keys(stack.config, stack.project))
     base = folder or Path.cwd()
     settings = DEFAULTS
@@ -128,7 +133,16 @@ def set_up(stack: Stack, folder: Path | None, file: str = "") -> Setup:
     except GpuSizeError as error:
         problems += error.problems
         around = surround(base, settings.deciding, {})
-    run = Run(settings, around.today, folder, around.overlays, around.lock, stack.region)
+    run = Run(
+        settings,
+        around.today,
+        folder,
+        around.overlays,
+        around.lock,
+        stack.region,
+        "/".join(filter(None, (stack.project, stack.name))),
+        base / baseline if baseline else None,
+    )
     return Setup(run, tuple(problems))
 
 

@@ -23,6 +23,8 @@ from gpusize_policies.rule import Rule, Waivable
 if TYPE_CHECKING:
     import datetime
 
+    from gpusize_policies.baseline import Entry
+    from gpusize_policies.baselining import Worse
     from gpusize_policies.finding import Finding
 
 SHORTEST_REASON = 15
@@ -140,13 +142,18 @@ class Stranger(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What there is to say of waivers on one subject, for the rules on them."""
+    """What there is to say of what is accepted on one subject, for the rules on that."""
 
     invalid: tuple[Standing, ...] = ()
     expired: tuple[Standing, ...] = ()
     unused: tuple[Standing, ...] = ()
     strangers: tuple[Stranger, ...] = ()
     waived: tuple[tuple[Standing, Finding], ...] = ()
+    known: tuple[Finding, ...] = ()
+    """Findings that are in the baseline."""
+    gone: tuple[Entry, ...] = ()
+    """Entries of the baseline that match nothing any more."""
+    worse: tuple[Worse, ...] = ()
 
 
 class Outcome(NamedTuple):

@@ -1,4 +1,4 @@
-"""The waivers of one run: applied to what is said on each subject, and what came of them.
+"""What one run accepts: waivers and the baseline, applied to what is said on each subject.
 
 The session of the pack and the command go through here alike. What is decided is pure, see
 `waivers`; here is what a run remembers of it.
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.tokens import WAIVER_TAG
+from gpusize_policies.baselining import Baselining
 from gpusize_policies.case import Case
 from gpusize_policies.finding import Finding, Subject
 from gpusize_policies.judge import CANNOT_EVALUATE, asked, evaluate
@@ -55,6 +56,7 @@ class Waiving:
     def __init__(self, context: Context) -> None:
         """Take the waivers of the settings; those of workloads come with what is judged."""
         self.context = context
+        self.known = Baselining(context.baseline)
         self.filed = self._stand(context.settings.waivers)
         self._told: dict[tuple[str, str], str] = {}
         """Where each waiver was spoken of first, by what is said of it and its label."""
@@ -80,10 +82,25 @@ class Waiving:
         codes: frozenset[str],
         tag: Value = ABSENT,
     ) -> tuple[Finding, ...]:
-        """Apply waivers to the findings on one subject, and add what there is to say of them.
+        """Mark the accepted findings on one subject, and add what there is to say of them.
 
         `codes` are the rules that were asked, `tag` is that of the resource.
         """
+        found = self._waived(subject, workload, findings, codes, tag)
+        if not self.known.is_used:
+            return found
+        found = self.known.over(subject, found, codes)
+        known = tuple(one for one in found if one.in_baseline)
+        return (*found, *self._say(subject, Facts(known=known)))
+
+    def _waived(
+        self,
+        subject: Subject,
+        workload: Workload | None,
+        findings: tuple[Finding, ...],
+        codes: frozenset[str],
+        tag: Value,
+    ) -> tuple[Finding, ...]:
         own = self._own(workload, subject)
         named = ids_in(tag.text) | ids_in(workload.tags.get(WAIVER_TAG, "") if workload else "")
         if not own and not named and not self.filed:
@@ -118,6 +135,17 @@ class Waiving:
         """Tell of the waivers that accepted nothing, at the end of a run."""
         left = [one for one in self.tallies if one.is_unused]
         return tuple(found for one in left for found in self._say_unused(one.standing))
+
+    def outdated(self, sources: Iterable[str]) -> tuple[Finding, ...]:
+        """Tell of the baseline what is gone and what got worse, at the end of a run.
+
+        `sources` are the files, or the stack, that were judged as a whole.
+        """
+        if not self.known.is_used:
+            return ()
+        worse = tuple(self.known.worse.values())
+        facts = Facts(gone=self.known.gone(sources), worse=worse)
+        return self._say(Subject("", file=str(self.context.baseline.file or "")), facts)
 
     def _say_unused(self, standing: Standing) -> tuple[Finding, ...]:
         return self._say(standing.waiver.place, Facts(unused=(standing,)))

@@ -14,6 +14,8 @@ from gpusize.lock import Entry, digest_of
 from gpusize.workload import Workload, parse_workload
 from gpusize_catalog.problems import Problem
 from gpusize_catalog.store import Catalog, load
+from gpusize_policies.baseline import Baseline
+from gpusize_policies.baseline import parse as parse_baseline
 from gpusize_policies.case import Case, Decided
 from gpusize_policies.finding import NO_NUMBERS, Finding, Number, Subject
 from gpusize_policies.inputs import Context, Declaration, cases, together
@@ -26,6 +28,8 @@ FOLDER = Path(__file__).with_name("cases")
 TODAY = datetime.date(2026, 11, 30)
 NAME = "chat"
 LOCKED = "2026-05-01"
+SOURCE = "gpusize.yaml"
+"""File that examples with a baseline lie in."""
 STACK = "dev"
 """Name of the stack, by which settings may choose an environment."""
 
@@ -53,6 +57,8 @@ class Example(NamedTuple):
     """Message and fix where there is no declaration."""
     settings: dict[str, Any] | None = None
     """What `gpusize-policy.yaml` says."""
+    baseline: list[dict[str, Any]] | None = None
+    """Findings of a baseline."""
     overlay: dict[str, str] | None = None
     """Files of a catalog overlay by name."""
 
@@ -73,17 +79,26 @@ def findings(example: Example, catalog: Catalog) -> tuple[Finding, ...]:
     workloads = declared_of(example)
     if example.resources is not None:
         return tuple(findings_of(workloads, example.resources, catalog, today, settings))
-    context = Context(catalog, settings, today, use_lock=False)
+    baseline = baseline_of(example)
+    context = Context(catalog, settings, today, use_lock=False, baseline=baseline)
     waiving = Waiving(context)
     if example.workloads is None:
         found = waiving.judge(case_of(example, catalog))
-        return (*found, *waiving.of_settings(), *waiving.unused())
+        left = (*waiving.of_settings(), *waiving.unused(), *waiving.outdated([SOURCE]))
+        return (*found, *left)
     run = cases(
         {name: Declaration(parse_workload(one), Subject(name)) for name, one in workloads.items()},
         context,
     )
     alone = [finding for one in run for finding in waiving.judge(one)]
     return (*alone, *waiving.judge(together(run, context)))
+
+
+def baseline_of(example: Example) -> Baseline:
+    """Return the baseline of an example."""
+    entries, problems = parse_baseline({"version": 1, "findings": example.baseline or []})
+    assert not problems, problems
+    return Baseline({one.key: one for one in entries})
 
 
 def declared_of(example: Example) -> dict[str, Any]:

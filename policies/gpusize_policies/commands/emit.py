@@ -34,6 +34,11 @@ def tell(problems: Iterable[Problem]) -> None:
         _print("error: " + legible(" ".join(str(problem).splitlines())) + "\n", sys.stderr)
 
 
+def note(text: str) -> None:
+    """Print on standard error what was done."""
+    _print(legible(f"gpusize: {text}") + "\n", sys.stderr)
+
+
 def legible(text: str) -> str:
     """Escape what a terminal obeys or hides: names and values come from any file.
 

@@ -124,8 +124,8 @@ def given(word: str) -> str:
     return word
 
 
-INPUTS = ("files", "file", "subject", "settings")
-WRITTEN = ("output", "lock")
+INPUTS = ("files", "file", "subject", "settings", "baseline")
+WRITTEN = ("output", "lock", "write_baseline")
 
 
 def keep_inputs(options: argparse.Namespace) -> None:
@@ -136,7 +136,13 @@ def keep_inputs(options: argparse.Namespace) -> None:
         place = getattr(options, name, None)
         if place and any(_is_same(place, one) for one in _inputs(options)):
             fix = "name another file"
-            raise GpuSizeError([Problem(f"--{name}", "would be written over an input", fix, place)])
+            raise GpuSizeError(
+                [
+                    Problem(
+                        f"--{name.replace('_', '-')}", "would be written over an input", fix, place
+                    )
+                ]
+            )
 
 
 def _inputs(options: argparse.Namespace) -> list[str]:

@@ -33,7 +33,18 @@ def _report(_options: Namespace) -> dict[str, Any]:
     return schema()
 
 
-SCHEMAS = {"workload": _workload, "settings": _settings, "report": _report}
+def _baseline(_options: Namespace) -> dict[str, Any]:
+    from gpusize_policies.baseline import schema
+
+    return schema()
+
+
+SCHEMAS = {
+    "workload": _workload,
+    "settings": _settings,
+    "report": _report,
+    "baseline": _baseline,
+}
 
 
 def parser() -> Parser:
@@ -41,7 +52,7 @@ def parser() -> Parser:
     made = Parser(
         "schema",
         "Print the JSON Schema (draft 2020-12) of a file of declarations, of the settings file,\n"
-        "or of the report that `gpusize check --format json` writes.",
+        "of a baseline, or of the report that `gpusize check --format json` writes.",
         EXAMPLES,
     )
     made.add_argument("what", choices=tuple(SCHEMAS), help="which schema")

@@ -34,6 +34,7 @@ def to_data(report: Report) -> dict[str, Any]:
             "workloads": len(report.judged),
             **{severity.value: report.count(severity) for severity in Severity},
             "waived": report.waived,
+            "inBaseline": report.known,
             "fails": report.fails,
         },
         "workloads": [_judged(judged) for judged in report.judged],
@@ -79,6 +80,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "numbers": dict(finding.numbers),
         "docs": finding.docs,
         **({"waivedBy": finding.waived_by} if finding.waived_by else {}),
+        **({"inBaseline": True} if finding.in_baseline else {}),
     }
 
 

@@ -41,7 +41,9 @@ def _summary() -> dict[str, Any]:
     counts = {severity.value: COUNT for severity in Severity}
     fails = {"type": "boolean", "description": "Whether a finding reaches `failOn`."}
     waived = {**COUNT, "description": "How many of the findings are waived; none of them fails."}
-    return _object({"workloads": COUNT, **counts, "fails": fails}, {"waived": waived})
+    known = {**COUNT, "description": "How many of them are in the baseline; none of them fails."}
+    more = {"waived": waived, "inBaseline": known}
+    return _object({"workloads": COUNT, **counts, "fails": fails}, more)
 
 
 def _whole() -> dict[str, Any]:

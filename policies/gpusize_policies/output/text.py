@@ -59,6 +59,7 @@ def _whole(findings: tuple[Finding, ...], style: Style) -> Iterator[str]:
 def _finding(finding: Finding, style: Style) -> str:
     word = finding.severity.value.ljust(WIDTH)
     waived = f" (waived: {finding.waived_by})" if finding.waived_by else ""
+    waived += " (in the baseline)" if finding.in_baseline else ""
     return f"  {_paint(word, COLORS[finding.severity], style)} {finding.message}{waived}"
 
 
@@ -85,6 +86,8 @@ def _summary(report: Report) -> str:
         parts.append(f"{found} {one if found == 1 else many}")
     if report.waived:
         parts.append(f"{report.waived} of them waived")
+    if report.known:
+        parts.append(f"{report.known} of them in the baseline")
     if report.problems:
         count = len(report.problems)
         parts.append(f"{count} input problem{'' if count == 1 else 's'}")

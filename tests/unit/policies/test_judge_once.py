@@ -50,7 +50,7 @@ def test_the_command_tells_it_on_the_first_workload_alone(tmp_path: Path) -> Non
 
     file = tmp_path / "gpusize.yaml"
     file.write_text(json.dumps({"workloads": {"a": FIELDS, "b": FIELDS}}), encoding="utf-8")
-    judged, problems, whole = judge_files([str(file)], Context(load(), DEFAULTS, LATE))
+    judged, problems, whole, _ = judge_files([str(file)], Context(load(), DEFAULTS, LATE))
     assert problems == whole == ()
     codes = [[finding.code for finding in one.findings] for one in judged]
     assert [found.count("GPU807") for found in codes] == [1, 0]

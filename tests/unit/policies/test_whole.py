@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from gpusize.team import Limits, Team, TeamRules
+from gpusize.team import Limits, TeamRules
 from gpusize_catalog.store import load
 from gpusize_policies.case import Case
 from gpusize_policies.finding import Finding
@@ -20,7 +20,7 @@ TODAY = datetime.date(2026, 11, 30)
 
 
 def judged(rules: TeamRules, *shares: Share) -> list[Finding]:
-    settings = Settings(team=Team(rules))
+    settings = Settings(team=rules)
     whole = whole_of(shares)
     case = Case("", None, catalog=load(), today=TODAY, settings=settings, whole=whole)
     return list(evaluate(case, settings))
