@@ -522,10 +522,11 @@ class Session:
         return selection.instance_type.text in ("", decided)
 
     def _tell_unknown(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
-        """Unknown tags are told where the type says that there is a GPU to speak of."""
+        """Unknown tags are told where there is a GPU to speak of, by the type or by containers."""
         asked = selection.requirements.value or ()
         selection = expanded(selection, self.context.catalog)
-        if not any(one.demands for one in asked) and self._has_no_gpu(selection):
+        demands = selection.gpus.value or any(one.demands for one in asked)
+        if not demands and self._has_no_gpu(selection):
             return ()
         return self._ask(seen, "", Declared(None, None), (), (selection.unknown[0],), selection)
 

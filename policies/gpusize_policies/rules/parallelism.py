@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Severity
 from gpusize_policies.fixes import plain, wrapped
-from gpusize_policies.message import Remark
-from gpusize_policies.rule import Waivable, rule
+from gpusize_policies.message import Doubt, Remark
+from gpusize_policies.rule import Needs, Waivable, rule
 
 if TYPE_CHECKING:
+    from gpusize.resolving.candidate import Candidate
     from gpusize_policies.case import Case
 
 
@@ -182,3 +184,70 @@ def replicas_beat_tp(case: Case) -> Iterator[Remark]:
         https://docs.vllm.ai/en/latest/serving/data_parallel_deployment/
     """
     return plain(case, "replicas-beat-tp")
+
+
+@rule(
+    "GPU314",
+    "container-gpus-too-few",
+    Severity.ERROR,
+    since="0.1",
+    needs=Needs.RESOURCE,
+    waivable=Waivable.EVIDENCE,
+)
+def container_gpus_too_few(case: Case) -> Iterator[Remark | Doubt]:
+    """Containers ask for fewer GPUs than the work takes on an instance.
+
+    Why: a container sees the GPUs that it asks for and no others. An engine that is to start more
+        ranks than that ends at once, and so does one whose model the GPUs at hand do not hold.
+    Fix: ask for as many GPUs as the finding says, or declare sizes that the container holds.
+    Limits: parallel sizes that nobody declared may be any that the container holds. All containers
+        of a task are counted together; of one that asks for none nothing is said, for a runtime may
+        hand it all. GPUs of the instance that nobody uses are GPU307.
+    Sources: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html,
+        https://docs.aws.amazon.com/batch/latest/userguide/gpu-jobs.html,
+        https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
+    """
+    candidate, selection = case.candidate, case.selection
+    assert candidate is not None
+    assert selection is not None
+    if not selection.gpus.known:
+        yield Doubt(selection.doubts("gpus"))
+        return
+    asked, nodes = selection.gpus.value or 0, candidate.placement.nodes
+    if not asked or any(_may_run(candidate, asked * nodes)):
+        return
+    needed = min(_may_run(candidate, candidate.placement.gpus), default=_pinned_gpus(candidate))
+    each = -(-needed // nodes)
+    if each > asked:
+        yield Remark(
+            f"the work takes {each} GPUs of each {candidate.instance.id}, its containers ask for"
+            f" {asked}: it cannot start",
+            (f"ask for {each} GPUs by {selection.name_of('gpus')}",),
+            {"containerGpus": asked, "neededGpus": each},
+        )
+
+
+def _may_run(candidate: Candidate, gpus: int) -> Iterator[int]:
+    """Yield the GPUs of layouts on so many that may hold the work, the plainest first.
+
+    Open sizes are tried with as few copies as may be, and with as many.
+    """
+    from gpusize.memory.result import Verdict
+    from gpusize.placement import Pins, layouts
+
+    workload, nodes = candidate.workload, candidate.placement.nodes
+    pins = Pins(workload.tp, workload.pp, workload.dp, workload.ep, getattr(workload, "cp", None))
+    shape = candidate.study.shape
+    for sizes in (pins._replace(dp=pins.dp or 1), pins):
+        for layout in layouts(gpus // nodes, nodes, shape, sizes):
+            if layout.gpus > gpus:
+                continue
+            if candidate.at(layout).fit.verdict is not Verdict.DOES_NOT_FIT:
+                yield layout.gpus
+
+
+def _pinned_gpus(candidate: Candidate) -> int:
+    """GPUs that the declared sizes take."""
+    workload = candidate.workload
+    sizes = (workload.tp, workload.pp, workload.dp, getattr(workload, "cp", None))
+    return math.prod(size or 1 for size in sizes)
