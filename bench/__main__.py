@@ -1,4 +1,4 @@
-"""Prints every figure side by side: `python -m bench [startup] [resolve] [preview] [--runs N]`."""
+"""Prints every figure side by side: `python -m bench [PART …] [--runs N]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ PARTS = {
     "startup": "start-up of the command, against a bare interpreter and peers",
     "resolve": "resolving over the whole catalog, warm",
     "preview": "preview with the policy pack, against an empty pack and none",
+    "random": "random stacks through the policy pack, in every order and both ways",
 }
+MODULES = {"random": "random_trees"}
+"""Modules that are called otherwise than their part."""
 
 
 def main() -> int:
@@ -27,7 +30,7 @@ def main() -> int:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     missed = False
     for part in options.parts or PARTS:
-        module = importlib.import_module(f"bench.{part}")
+        module = importlib.import_module(f"bench.{MODULES.get(part, part)}")
         with tempfile.TemporaryDirectory() as scratch:
             figures = module.measure(options.runs or module.RUNS, Path(scratch))
         print(render(PARTS[part], figures), flush=True)

@@ -30,14 +30,18 @@ ACCELERATED = re.compile(r"(?:gr?|p|trn|inf|dl)\d")
 """Families of EC2 with accelerators by their first letters (EC2 instance types, naming)."""
 SPECIFICATIONS = "launchSpecifications"
 """Where a spot fleet describes what it launches."""
+BY_ATTRIBUTES = "instanceRequirements"
+"""Property that picks types by what they have, whatever the type beside it is."""
 STARTING = ("userData", "userDataBase64")
 """Properties whose text says what a resource starts."""
 
 POINTING = SENTINELS | {WORKLOAD_TAG}
 """Keys of a group's tags that name the workload, or may."""
 
-NAMING = ("instanceType", "instanceTypes")
-"""Ends of the keys under which types are named."""
+NAMING = ("instancetype", "instancetypes", "instancefamily")
+"""Ends of the keys under which types and families are named, in small letters."""
+DOCUMENTS = frozenset({"pipelineDefinition"})
+"""Keys of texts that name types somewhere inside."""
 ATTRIBUTES = "accelerator"
 """Beginning of the keys by which a type is asked for by what it has."""
 
@@ -93,7 +97,8 @@ def may_start(properties: Struct) -> bool:
     if not texts:
         return False
     kind = text_of(properties, "instanceType")
-    if isinstance(kind, str) and kind not in SENTINELS and not ACCELERATED.match(kind):
+    is_plain = isinstance(kind, str) and kind not in SENTINELS and not ACCELERATED.match(kind)
+    if is_plain and BY_ATTRIBUTES not in fields:
         return False
     return any(_may_start(_value(fields[key])) for key in texts)
 
@@ -114,14 +119,14 @@ def may_select(properties: Struct, knows: Callable[[str], bool]) -> bool:
 
 
 def _selects(key: str, value: Wire, knows: Callable[[str], bool]) -> bool:
-    if key.startswith(ATTRIBUTES):
+    if key.startswith(ATTRIBUTES) or key in DOCUMENTS:
         return True
     kind = value.WhichOneof("kind")
     if kind == "struct_value":
         return may_select(value.struct_value, knows)
     if kind == "list_value":
         return any(_selects(key, item, knows) for item in value.list_value.values)
-    return kind == "string_value" and key.endswith(NAMING) and knows(value.string_value)
+    return kind == "string_value" and key.lower().endswith(NAMING) and knows(value.string_value)
 
 
 def text_of(properties: Struct, key: str) -> Any:

@@ -57,7 +57,7 @@ def not_known(properties: tuple[str, ...]) -> Remark:
     return Remark(
         f"not known yet: {names}{f' and {more} more' if more > 0 else ''}",
         ("give it as a plain value",),
-        {"unknownProperties": len(properties)},
+        {"unknownProperties": len(properties), "properties": ", ".join(properties)},
     )
 
 

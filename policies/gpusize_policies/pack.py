@@ -84,6 +84,8 @@ class Judge:
         """Tags of the stack."""
         self.written = ""
         """Text of the baseline that was written."""
+        self.is_over = False
+        """Whether the end of a run was judged."""
         self.use(setup)
 
     def use(self, setup: Setup) -> None:
@@ -115,7 +117,13 @@ class Judge:
         return None if rule is None else LEVELS[self.setup.level_of(rule)]
 
     def resource(self, seen: Seen) -> Iterator[tuple[str, str]]:
-        """Judge a resource: policy names with messages. Nothing that goes wrong escapes."""
+        """Judge a resource: policy names with messages. Nothing that goes wrong escapes.
+
+        The first one after the end of a run begins another: an update after its preview.
+        """
+        if self.is_over:
+            self.is_over = False
+            self.use(self.told)
         if seen.type == STACK_TYPE:
             problems = [*self.setup.problems, *self.session.problems]
             yield from ((SETTINGS_POLICY, str(problem)) for problem in problems)
@@ -125,6 +133,7 @@ class Judge:
 
     def stack_findings(self, resources: Sequence[Seen]) -> Iterator[tuple[str, str, str]]:
         """Judge what had to wait for the whole stack: URNs, policy names, messages."""
+        self.is_over = True
         by_urn: dict[str, list[Finding]] = {}
 
         def finish() -> Sequence[Finding]:

@@ -16,11 +16,11 @@ from gpusize.project import DECLARATIONS_FILE, SETTINGS_FILE, find_project, proj
 from gpusize.settings_file import settings_path
 from gpusize.surroundings import surround, unknown_keys
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
+from gpusize_policies.declarations import Run
 from gpusize_policies.finding import Severity
 from gpusize_policies.message import LONGEST_NAME
 from gpusize_policies.registry import RULES, suggest
 from gpusize_policies.rule import Rule
-from gpusize_policies.session import Run
 from gpusize_policies.settings import DEFAULTS, OFF, load
 from gpusize_policies.settings_file import ALL
 

@@ -131,6 +131,10 @@ class Waiving:
             found for one in wrong for found in self._say(one.waiver.place, Facts(invalid=(one,)))
         )
 
+    def of_unknown(self, subject: Subject, properties: tuple[str, ...]) -> tuple[Finding, ...]:
+        """Tell what is not known of a resource, in one finding."""
+        return self._say(subject, NOTHING, properties)
+
     def unused(self) -> tuple[Finding, ...]:
         """Tell of the waivers that accepted nothing, at the end of a run."""
         left = [one for one in self.tallies if one.is_unused]

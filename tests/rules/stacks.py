@@ -38,8 +38,7 @@ def findings_of(
     with tempfile.TemporaryDirectory() as folder:
         text = json.dumps({"workloads": dict(workloads)})
         (Path(folder) / "gpusize.yaml").write_text(text, encoding="utf-8")
-        session = Session(Run(settings, today, Path(folder)))
-        session.context = Context(catalog, settings, today)
+        session = Session(Run(settings, today, Path(folder)), Context(catalog, settings, today))
         stack = list(seen(resources))
         early = [finding for one in stack for finding in session.judge(one)]
         wrong = session.about_settings()

@@ -8,7 +8,7 @@ not counted: it moves with the prices.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.facts import Status
@@ -84,6 +84,8 @@ def requirements_of(props: Props) -> Value:
     block = props.get("instanceRequirements")
     if not block.known or block.value is None:
         return Value(known=block.known)
+    if not _is_group(block):
+        return UNKNOWN
     reader = Props({"block": block.value})
     ranges = [_range(reader, name) for name in AMOUNTS]
     lists = [_words(reader, name) for name in (*LISTS, "allowedInstanceTypes")]
@@ -300,10 +302,16 @@ LISTS: dict[str, Callable[[InstanceType, Gpu | None], tuple[str, ...]]] = {
 nothing: not known."""
 
 
+def _is_group(block: Value) -> bool:
+    """Tell whether there is nothing, or what may have properties of its own."""
+    found = block.value
+    return found is None or (not isinstance(found, str) and isinstance(found, (Mapping, Sequence)))
+
+
 def _range(reader: Props, name: str) -> Value:
     block = reader.get(f"block.{name}")
     low, high = (amount(reader.get(f"block.{name}.{end}"), MOST_MIB) for end in ("min", "max"))
-    if not all(one.known for one in (block, low, high)):
+    if not all(one.known for one in (block, low, high)) or not _is_group(block):
         return UNKNOWN
     return Value((name, low.value, high.value)) if low.says or high.says else ABSENT
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Severity
-from gpusize_policies.message import Doubt, Remark, not_known
+from gpusize_policies.message import Doubt, Remark
 from gpusize_policies.reading import Role
 from gpusize_policies.reading.selection import KEEPING
 from gpusize_policies.rule import Needs, Waivable, rule
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     waivable=Waivable.NO,
     parameters=("unknowns",),
 )
-def cannot_evaluate(case: Case) -> Iterator[Remark]:
+def cannot_evaluate(case: Case) -> Iterator[Remark | Doubt]:
     """Something that the rules need is not known, so they were not asked.
 
     Why: before an update some values of a program are not computed yet. One summary says which,
@@ -34,7 +34,7 @@ def cannot_evaluate(case: Case) -> Iterator[Remark]:
     Sources: https://github.com/pulumi/pulumi/issues/19737
     """
     if case.unknown:
-        yield not_known(case.unknown)
+        yield Doubt(case.unknown)
     if case.missing:
         yield Remark(case.missing.message, (case.missing.fix,))
     if case.workload is not None and case.resolution is None:

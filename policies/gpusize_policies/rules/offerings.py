@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -254,10 +255,13 @@ def unknown_instance_type(case: Case) -> Iterator[Remark]:
     yield Remark(f"{shown} is no instance type of the catalog", tuple(fixes))
 
 
+TYPE = re.compile(r"[a-z]{1,4}\d[a-z0-9-]{0,10}\.\d{0,3}[a-z]{2,8}(?:-\d{1,3}[a-z]{1,3})?")
+"""What the name of a type looks like, misspelt or new: `u7i-12tb.224xlarge`, `c5.metal-24xl`."""
+
+
 def _looks_like_a_type(text: str) -> bool:
-    family, dot, size = text.partition(".")
-    parts = (family, size.replace("-", ""))
-    return bool(dot) and all(part.replace("-", "").isalnum() for part in parts)
+    """Tell what may be repeated: anything else may be a secret in the wrong place."""
+    return TYPE.fullmatch(text) is not None
 
 
 @rule("GPU810", "decision-drift", Severity.ADVICE, since="0.1", needs=Needs.DECISION)

@@ -120,6 +120,8 @@ def test_a_reservation_of_unknown_size_or_end_is_not_blamed(session: Session, ke
     }
     reservation = "aws:ec2/capacityReservation:CapacityReservation"
     assert session.judge(component("a")) == ()
-    (finding,) = session.judge(Seen(reservation, "held", "urn::held", props))
+    held = Seen(reservation, "held", "urn::held", props)
+    assert session.judge(held) == ()
+    ((_, finding),) = session.finish([held])
     assert finding.code == "GPU900"
     assert key in finding.message

@@ -84,7 +84,7 @@ def test_machines_that_start_the_same_are_judged_once_each_by_its_name(session: 
     assert [one.message.replace("'box'", "'other'") for one in first] == [
         one.message for one in second
     ]
-    assert len(session._answers) == 1
+    assert len(session.asking.answers) == 1
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,7 @@ def test_a_declared_machine_is_judged_by_its_declaration(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Case] = []
-    monkeypatch.setattr(
-        "gpusize_policies.session.evaluate", lambda case, _: seen.append(case) or ()
-    )
+    monkeypatch.setattr("gpusize_policies.asking.evaluate", lambda case, _: seen.append(case) or ())
     component = {
         "kind": "serving",
         "model": LLAMA,
