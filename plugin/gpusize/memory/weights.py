@@ -26,6 +26,8 @@ ROTARY_BYTES = 2
 LORA_RANK = 16
 """Default max_lora_rank of vLLM: slots are allocated for it whatever the adapters have."""
 LORA_BYTES = 2
+LORA_PROJECTIONS = 4 + GATED_MATRICES
+"""Projections of a layer with an adapter: query, key, value, output, and those of the MLP."""
 
 
 class Stage(NamedTuple):
@@ -184,12 +186,17 @@ def draft_bytes(architecture: Architecture, form: FormatFacts, tp: int) -> int:
 
 
 def lora_bytes(architecture: Architecture, slots: int, tp: int) -> int:
-    """Bytes of adapter slots on all projections of one rank: A is repeated, B is cut."""
+    """Bytes of adapter slots on all projections of one rank.
+
+    What reads the residual stream or writes it has that side whole on every rank, the other side is
+    cut: vllm/lora/layers/base_linear.py and row_parallel_linear.py, vllm-project/vllm, where
+    adapters are not fully sharded, as is its default.
+    """
     hidden = architecture.hidden
     width = architecture.intermediate or architecture.moe_intermediate or hidden
     query = architecture.heads * architecture.head_dim
     keys = 2 * architecture.kv_heads * architecture.head_dim
-    into = 3 * hidden + query + 2 * hidden + width
-    out = query + keys + hidden + 2 * width + hidden
-    params = LORA_RANK * (into + out / tp) * architecture.layers
+    whole = LORA_PROJECTIONS * hidden
+    cut = 2 * query + keys + GATED_MATRICES * width
+    params = LORA_RANK * (whole + cut / tp) * architecture.layers
     return round(slots * params * LORA_BYTES)

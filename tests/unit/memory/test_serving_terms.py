@@ -177,10 +177,10 @@ def weights_of(sizer: Serving, **layout: int) -> int:
 
 
 def test_adapters_and_drafts_are_loaded_too(serving):
-    into, out = 3 * 256 + 256 + 512 + 512, 256 + 128 + 256 + 1024 + 256
+    whole, cut = 7 * 256, 2 * 256 + 128 + 3 * 512
     slots = serving(declared={"loraAdapters": 2})
-    assert weights_of(slots) == WEIGHTS + 2 * 16 * (into + out) * 4 * 2
-    assert weights_of(slots, tp=2) == weights_of(serving(), tp=2) + 2 * 16 * (into + out // 2) * 8
+    assert weights_of(slots) == WEIGHTS + 2 * 16 * (whole + cut) * 4 * 2
+    assert weights_of(slots, tp=2) == weights_of(serving(), tp=2) + 2 * 16 * (whole + cut // 2) * 8
     own = serving(MOE._replace(mtp_layers=2), declared={"speculative": "mtp"})
     draft = 2 * (EXPERTS + LINEAR) // 4 * 2
     assert weights_of(own) == weights_of(serving(MOE)) + draft

@@ -152,6 +152,12 @@ def test_latent_attention_is_what_linears_hold_beside_the_mlps(bytes_of):
     dense = LATENT._replace(latent_params=None, moe_intermediate=96, shared_experts=1)
     every = LATENT._replace(latent_params=LINEAR - 4 * 3 * HIDDEN * 512)
     assert bytes_of(dense, format=format) == bytes_of(every, format=format)
+    thin = model._replace(intermediate=None)
+    shared = told._replace(latent_params=LINEAR - 3 * HIDDEN * 96 * 3)
+    assert bytes_of(thin, format=format) == bytes_of(shared, format=format), "no dense width"
+    for alone in ({"shared_experts": None}, {"moe_intermediate": None}):
+        routed = told._replace(latent_params=LINEAR - 3 * HIDDEN * 512)
+        assert bytes_of(model._replace(**alone), format=format) == bytes_of(routed, format=format)
     nothing = LATENT._replace(latent_params=None, linear_params=1000)
     none = LATENT._replace(latent_params=0, linear_params=1000)
     assert bytes_of(nothing, format=format) == bytes_of(none, format=format)
@@ -250,15 +256,14 @@ def test_draft_layers_are_as_large_as_those_of_the_body(form):
     assert weights.draft_bytes(MOE, form("bf16"), 1) == 0
 
 
-def test_adapter_slots_repeat_what_reads_and_cut_what_writes():
-    """Rank 16 on q, k, v, o, gate, up and down: 7 inputs, 7 outputs, 4 layers, 2 bytes."""
-    into = 3 * 256 + 8 * 32 + 2 * 256 + 512
-    out = 8 * 32 + 2 * (2 * 32) + 256 + 2 * 512 + 256
-    assert weights.lora_bytes(DENSE, 1, 1) == 16 * (into + out) * 4 * 2
-    assert weights.lora_bytes(DENSE, 3, 2) == 3 * 16 * (into + out // 2) * 4 * 2
-    assert weights.lora_bytes(MOE, 1, 1) == 16 * (into + out - 3 * (512 - 96)) * 4 * 2
+def test_adapter_slots_repeat_the_residual_stream_and_cut_the_rest():
+    """Rank 16 on q, k, v, o, gate, up and down: 256 of each on one side, 4 layers, 2 bytes."""
+    whole, cut = 7 * 256, 2 * 8 * 32 + 2 * 2 * 32 + 3 * 512
+    assert weights.lora_bytes(DENSE, 1, 1) == 16 * (whole + cut) * 4 * 2
+    assert weights.lora_bytes(DENSE, 3, 2) == 3 * 16 * (whole + cut // 2) * 4 * 2
+    assert weights.lora_bytes(MOE, 1, 1) == 16 * (whole + cut - 3 * (512 - 96)) * 4 * 2
     bare = DENSE._replace(intermediate=None)
-    assert weights.lora_bytes(bare, 1, 1) == 16 * (into + out - 3 * 256) * 4 * 2
+    assert weights.lora_bytes(bare, 1, 1) == 16 * (whole + cut - 3 * 256) * 4 * 2
 
 
 def test_differing_stages_are_listed_once():

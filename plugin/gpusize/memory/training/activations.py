@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpusize.memory.training.parts import GATED, matrices, mixing_share, mlp_share, mlp_width
+from gpusize.memory.training.parts import GATED, matrices, mixing_share, mlp_width, routed_share
 from gpusize.memory.weights import padded_vocabulary
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _layer(architecture: Architecture, row: TrainerFacts, saved: float, *, froze
     mlp = NUMBER * copies * mlp_width(architecture)
     # The first copy is the input of a matrix, kept as it multiplies; the second waits for scores.
     each = hidden * (row.routed_copies * NUMBER - (NUMBER - saved))
-    routed = each * (architecture.experts_active or 0) * mlp_share(architecture)
+    routed = each * (architecture.experts_active or 0) * routed_share(architecture)
     inputs = 0 if frozen else 2 * saved * hidden
     if not frozen:
         # The input of the last matrix is kept as that matrix multiplies it.

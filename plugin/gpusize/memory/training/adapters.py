@@ -21,6 +21,10 @@ and a bias. Source: `AdapterV2Linear` of litgpt/adapter_v2.py, Lightning-AI/litg
 bias."""
 
 
+Pairs = list[tuple[int, int]]
+"""Inputs and outputs of projections."""
+
+
 class AdapterParams(NamedTuple):
     """Of one rank of an unstaged model."""
 
@@ -60,28 +64,36 @@ def adapter_params(
     """Parameters of two thin matrices beside each projection.
 
     PEFT gives each expert a matrix of each side of its own: `ParamWrapper`, whose matrices have
-    experts times rank rows.
+    experts times rank rows. Of a projection whose outputs are cut over tensor ranks the second
+    matrix is cut, of one whose inputs are cut the first: `LoraParallelLinear` of
+    peft/tuners/lora/tp_layer.py, huggingface/peft. Megatron Bridge cuts both sides of all
+    (`ParallelLinearAdapter`), which is less.
     """
     word = targets.value
     hidden = architecture.hidden
     query = architecture.heads * architecture.head_dim
     keys = architecture.kv_heads * architecture.head_dim
-    pairs = [(hidden, query), (hidden, keys)]
+    outputs_cut, inputs_cut = [(hidden, query), (hidden, keys)], []
     if word != "query-value":
-        pairs += [(hidden, keys), (query, hidden)]
+        outputs_cut.append((hidden, keys))
+        inputs_cut.append((query, hidden))
     if word in ON_MLP:
         shared = (architecture.shared_experts or 0) * (architecture.moe_intermediate or 0)
         width = shared if architecture.experts_total else architecture.intermediate or 0
-        pairs += [(hidden, width)] * (matrices(architecture) - 1) + [(width, hidden)]
-    sides = _sides(pairs, tp) * architecture.layers
+        outputs_cut += [(hidden, width)] * (matrices(architecture) - 1)
+        inputs_cut.append((width, hidden))
+    sides = _sides(outputs_cut, inputs_cut, tp) * architecture.layers
     expert = 0.0
     if word == ON_EXPERTS and architecture.experts_total:
         width = architecture.moe_intermediate or architecture.intermediate or 0
-        each = _sides([(hidden, width)] * GATED, 1 if ep > 1 else tp)
+        gated = [(hidden, width)] * (GATED - 1)
+        each = _sides(gated, [(width, hidden)], 1 if ep > 1 else tp)
         layers = architecture.layers - (architecture.first_dense_layers or 0)
         expert = rank * each * layers * architecture.experts_total / ep
     return AdapterParams(rank * sides, expert)
 
 
-def _sides(pairs: list[tuple[int, int]], tp: int) -> float:
-    return sum(into + out / tp for into, out in pairs if into and out)
+def _sides(outputs_cut: Pairs, inputs_cut: Pairs, tp: int) -> float:
+    """Inputs and outputs of projections that a rank has an adapter for, one row of each."""
+    by_output = sum(into + out / tp for into, out in outputs_cut if into and out)
+    return by_output + sum(into / tp + out for into, out in inputs_cut if into and out)

@@ -97,6 +97,12 @@ def mixing_share(architecture: Architecture) -> float:
     return 1 - share if share < 1 else 1.0
 
 
+def routed_share(architecture: Architecture) -> float:
+    """Part of the layers whose MLP is experts; the first ones of some models have a dense one."""
+    dense = architecture.first_dense_layers or 0
+    return mlp_share(architecture) * (architecture.layers - dense) / architecture.layers
+
+
 def mlp_width(architecture: Architecture) -> float:
     """Width of the MLPs that one token passes in a layer, the mean of all layers."""
     return mlp_share(architecture) * _mlp_width(architecture)

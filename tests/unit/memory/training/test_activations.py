@@ -81,11 +81,12 @@ def test_quantized_products_keep_inputs_of_one_byte():
 
 
 def test_routed_experts_keep_their_inputs_and_outputs():
-    """Two experts of a token: twice 40 numbers each; MLPs are 64.8 wide in the mean."""
+    """Two experts of a token: twice 40 numbers each, in three of five layers; MLPs are 64.8 wide in
+    the mean."""
     dense = LAYER - 2 * 4 * 72 + 2 * 4 * 64.8
-    assert layer_of(GRAVEL) == pytest.approx(dense + 2 * 2 * 2 * 40)
-    assert layer_of(GRAVEL, row={"routed_copies": 1}) == pytest.approx(dense + 2 * 2 * 40)
-    narrow = dense - 80 - 64.8 + 2 * 40 * (2 * 2 - 1)
+    assert layer_of(GRAVEL) == pytest.approx(dense + 2 * 2 * 2 * 40 * 3 / 5)
+    assert layer_of(GRAVEL, row={"routed_copies": 1}) == pytest.approx(dense + 2 * 2 * 40 * 3 / 5)
+    narrow = dense - 80 - 64.8 + 2 * 40 * (2 * 2 - 1) * 3 / 5
     assert layer_of(GRAVEL, computePrecision="fp8") == pytest.approx(narrow)
 
 

@@ -98,6 +98,16 @@ def test_the_width_that_a_token_passes_is_the_mean_of_all_layers():
     assert parts.mlp_width(PEBBLE._replace(intermediate=None)) == 0
 
 
+def test_experts_are_in_all_layers_but_the_first(catalog):
+    """Three of GRAVEL's five; DeepSeek-V3 has three dense ones of 61 (its config.json)."""
+    assert parts.routed_share(GRAVEL) == pytest.approx(3 / 5)
+    assert parts.routed_share(GRAVEL._replace(first_dense_layers=None)) == 1
+    mixed = (AttentionGroup("full", 3), AttentionGroup("none", 2))
+    assert parts.routed_share(GRAVEL._replace(attention=mixed)) == pytest.approx(3 / 5 * 2 / 5)
+    large = architecture_of("deepseek-ai/DeepSeek-V3", catalog)
+    assert parts.routed_share(large) == pytest.approx(58 / 61)
+
+
 def test_the_width_of_published_experts(catalog):
     """DeepSeek-V2-Lite: one layer of 10,944, 26 of six routed and two shared of 1,408."""
     architecture = architecture_of("deepseek-ai/DeepSeek-V2-Lite", catalog)
@@ -141,10 +151,16 @@ def test_an_adapter_has_its_rank_on_both_sides_of_each_matrix(targets, sides):
 
 
 def test_one_side_of_an_adapter_is_cut_over_tensor_ranks():
-    """Of 320 inputs and 304 outputs the inputs whole: 40 of all but 48 and 72."""
-    assert adapter_params(PEBBLE, 3, AdapterTargets.ALL_LINEAR, 2).dense == 3 * 6 * 472
+    """Query, key, value, gate and up write 48, 16, 16, 72 and 72 numbers, output and down read 48
+    and 72: those are cut, the side of 40 is whole seven times."""
+    whole, cut = 7 * 40, 48 + 16 + 16 + 2 * 72 + 48 + 72
+    assert adapter_params(PEBBLE, 3, AdapterTargets.ALL_LINEAR, 2).dense == 3 * 6 * (280 + 172)
     third = adapter_params(PEBBLE, 3, AdapterTargets.ALL_LINEAR, 3).dense
-    assert third == pytest.approx(3 * 6 * (320 + 304 / 3))
+    assert third == pytest.approx(3 * 6 * (whole + cut / 3))
+    attention = adapter_params(PEBBLE, 1, AdapterTargets.ATTENTION, 4).dense
+    assert attention == 6 * (4 * 40 + (48 + 16 + 16 + 48) / 4)
+    two = adapter_params(PEBBLE, 1, AdapterTargets.QUERY_VALUE, 4).dense
+    assert two == 6 * (2 * 40 + (48 + 16) / 4)
 
 
 def test_a_plain_mlp_has_two_adapters():
@@ -162,6 +178,10 @@ def test_adapters_of_experts():
     assert adapter_params(GRAVEL, 3, AdapterTargets.ALL_LINEAR, 2).expert == 3 * 3 * 4 * 150
     spread = adapter_params(GRAVEL, 3, AdapterTargets.ALL_LINEAR, 2, ep=2)
     assert spread.expert == 3 * 3 * 4 * 180 / 2
+    odd = adapter_params(
+        GRAVEL._replace(moe_intermediate=21), 1, AdapterTargets.ALL_LINEAR, 1, ep=8
+    )
+    assert odd.expert == 3 * 4 * 3 * (40 + 21) / 8 == 274.5, "a mean of the ranks"
 
 
 def test_experts_without_a_shared_one_leave_no_dense_mlp():
