@@ -40,6 +40,7 @@ GROUPS = {
             "serving_rank": "unit/memory/test_serving_terms",
             "formats": "unit/memory/test_weight_terms unit/memory/test_gguf",
             "verdict": "unit/memory/test_verdict_terms",
+            "measured": "unit/memory/test_measurement property/test_measurement",
             "neighbors": "unit/memory/test_verdict_terms unit/resolve/test_neighbors",
             "fit": "unit/memory/test_fit_terms unit/memory/test_embedding unit/memory/test_sound",
             "result": "unit/memory/test_fit_terms",

@@ -142,6 +142,24 @@ class LatencyArgs(TypedDict, total=False):
     time_to_first_token_ms: float
 
 
+class MeasurementArgs(TypedDict, total=False):
+    """Memory of the fullest GPU as measured, with all other fields as they are declared."""
+
+    gpu: str
+    engine: str
+    trainer: str
+    tp: int
+    pp: int
+    dp: int
+    ep: int
+    cp: int
+    weights_gib: float
+    overhead_gib: float
+    peak_gib: float
+    date: str
+    source: str
+
+
 class NeighborArgs(TypedDict, total=False):
     """Another process on the same GPUs."""
 
@@ -269,6 +287,7 @@ class DeclarationArgs(TypedDict, total=False):
     reserve: ReserveArgs
     commitment: str | CommitmentArgs
     neighbors: Sequence[NeighborArgs]
+    measured: Sequence[MeasurementArgs]
     budget: BudgetArgs
     storage: StorageArgs
     tags: dict[str, str]

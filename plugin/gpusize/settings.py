@@ -49,6 +49,8 @@ class ResolveSettings(NamedTuple):
     """More than this share of what the instances cost, sent to the internet, is worth a word."""
     max_price_age_days: int = 90
     """A catalog whose newest price is older than this is told to be stale."""
+    max_measurement_age_days: int = 365
+    """A measurement that is older than this is worth a word: drivers and libraries move."""
     max_waiver_days: int = 90
     """A waiver that holds for more days than this from today is invalid: a quarter, then somebody
     looks again."""

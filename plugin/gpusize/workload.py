@@ -40,6 +40,7 @@ from gpusize.declared.inference import (
     Tokens,
 )
 from gpusize.declared.kinds import NAMES, WORKLOAD_CLASSES, named
+from gpusize.declared.measured import Measurement
 from gpusize.declared.optimizing import Adapter, Optimizing, Sharding, TokenAdapter
 from gpusize.declared.training import Trainer, Training, VisionLanguageTraining
 from gpusize.declared.words import (
@@ -162,6 +163,7 @@ __all__ = [
     "Latency",
     "Loss",
     "Market",
+    "Measurement",
     "Method",
     "Modality",
     "Natural",

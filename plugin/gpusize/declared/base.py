@@ -20,6 +20,7 @@ from gpusize.declared.groups import (
     Traffic,
     WaiverEntry,
 )
+from gpusize.declared.measured import Measurement
 from gpusize.declared.words import (
     InterruptionTolerance,
     Kind,
@@ -89,6 +90,11 @@ class Workload(Group):
     )
     neighbors: tuple[Neighbor, ...] = Field(
         (), description="Other processes on the same GPUs, with the memory that they take."
+    )
+    measured: tuple[Measurement, ...] = Field(
+        (),
+        description="What was measured of this workload, which takes the place of the estimate "
+        "where GPU, engine and layout are the same.",
     )
     budget: Budget = Field(Budget.model_construct(), description="Ceilings in USD.")
     storage: Storage = Field(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gpusize.architecture import Architecture
+    from gpusize.memory.measured import Found
     from gpusize.placement import Layout, Placement
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
@@ -103,7 +104,16 @@ def fit(
 class Sizing:
     """One workload, sized for many placements; each kind of device and layout is sized once."""
 
-    __slots__ = ("_fits", "_least", "context_length", "kind", "neighbors", "sizer")
+    __slots__ = (
+        "_fits",
+        "_found",
+        "_least",
+        "context_length",
+        "kind",
+        "measured",
+        "neighbors",
+        "sizer",
+    )
 
     def __init__(self, workload: Workload, architecture: Architecture, catalog: Catalog) -> None:
         """Choose the sizer of the kind of work."""
@@ -114,18 +124,17 @@ class Sizing:
         self.sizer: Sizer | None = sizer(workload, architecture, catalog) if sizer else None
         # An engine takes its share of a GPU's memory by rules of its own, neighbors or not.
         self.neighbors = () if isinstance(self.sizer, Serving) else workload.neighbors
+        self.measured = workload.measured
         self._fits: dict[tuple[object, ...], Fit] = {}
+        self._found: dict[tuple[object, ...], Found] = {}
         self._least: float | None = None
 
     def fit(self, placement: Placement) -> Fit:
-        """Memory of the worst GPU of a placement."""
-        usable = placement.usable_bytes
-        gpu = placement.gpu
-        nvlink = placement.instance.interconnect.value in NVLINK
-        key = (usable, gpu.compute_capability, gpu.cuda, nvlink, placement.layout)
+        """Memory of the worst GPU of a placement: as measured where that holds, else estimated."""
+        key = self._key(placement)
         found = self._fits.get(key)
         if found is None:
-            sizer = self.sizer
+            sizer, usable, gpu = self.sizer, placement.usable_bytes, placement.gpu
             if sizer is None:
                 found = self._unknown(f"memory of {self.kind} is not modelled yet")
             elif not gpu.cuda:
@@ -137,12 +146,38 @@ class Sizing:
             else:
                 if self.neighbors:
                     usable = max(1, usable - held(self.neighbors, usable))
-                device = Device(usable, gpu.compute_capability, nvlink)
-                found = sizer.measure(device, placement.layout)
+                device = Device(usable, gpu.compute_capability, _has_nvlink(placement))
+                found = self._sized(sizer, device, placement)
                 if found.verdict is Verdict.UNKNOWN:
                     found = self._unknown(*found.reasons)
             self._fits[key] = found
         return found
+
+    def measurement(self, placement: Placement) -> Found | None:
+        """The measurement that is nearest to a placement, and why it does not hold there."""
+        self.fit(placement)
+        return self._found.get(self._key(placement))
+
+    def _sized(self, sizer: Sizer, device: Device, placement: Placement) -> Fit:
+        if not self.measured:
+            return sizer.measure(device, placement.layout)
+        from gpusize.memory import measured
+
+        fit, near = measured.sized(self.measured, sizer, device, placement, self.kind)
+        self._found[self._key(placement)] = near
+        return fit
+
+    def _key(self, placement: Placement) -> tuple[object, ...]:
+        """What a fit depends on."""
+        gpu = placement.gpu
+        key = (
+            placement.usable_bytes,
+            gpu.compute_capability,
+            gpu.cuda,
+            _has_nvlink(placement),
+            placement.layout,
+        )
+        return (*key, gpu.id, placement.instance.partition) if self.measured else key
 
     def is_hopeless(self, placement: Placement) -> bool:
         """Whether the work is certainly too large, found without sizing it."""
@@ -154,7 +189,7 @@ class Sizing:
     def may_fit(self, placement: Placement) -> bool:
         """Whether a training run may fit with no doubt left; yes where sizing it has to tell."""
         usable, sizer = placement.usable_bytes, self.sizer
-        if usable is None or not isinstance(sizer, Training) or sizer.problems:
+        if usable is None or not isinstance(sizer, Training) or sizer.problems or self.measured:
             return True
         return sizer.states(placement.layout) <= usable
 
@@ -177,3 +212,7 @@ class Sizing:
         assumptions = tuple(self.sizer.assumptions) if self.sizer else ()
         constants = self.sizer.constants if self.sizer else ()
         return unknown(reasons, self.context_length, assumptions, constants)
+
+
+def _has_nvlink(placement: Placement) -> bool:
+    return placement.instance.interconnect.value in NVLINK

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpusize.architecture import Architecture
+    from gpusize.memory.measured import Taken
     from gpusize_catalog.facts import EngineFacts
     from gpusize_catalog.store import Catalog
 
@@ -63,6 +64,8 @@ class Device(NamedTuple):
     usable: int
     capability: tuple[int, int] | None
     nvlink: bool
+    taken: Taken | None = None
+    """What was measured on it of the work that is sized."""
 
 
 class Parts(NamedTuple):

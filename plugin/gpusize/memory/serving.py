@@ -198,6 +198,11 @@ class Serving:
         engine = known.engine
         context = self.workload.context_length
         rank = self._rank(known, device, layout, batch, split)
+        if device.taken is not None:
+            from gpusize.memory.measured import rank_of
+
+            state = rank.cache.state_bytes * self._reserved(engine, batch)
+            rank = rank_of(rank, engine, device.taken, state)
         parts, cache, kept = rank.parts, rank.cache, rank.kept
         fraction = self._fraction(engine, device, batch, layout)
         free = device.usable

@@ -16,6 +16,12 @@ TARGETS = frozenset({"latency", "deadline_hours"})
 """Fields that change only what times are compared with."""
 
 
+PLACED = frozenset(
+    {"instance_type", "nodes_per_replica", "market", "replicas", "tp", "pp", "dp", "ep", "cp"}
+)
+"""Fields that say where and how often the same work runs: what was measured of it stays."""
+
+
 def plan_with(study: Study, settings: ResolveSettings | None = None, **changes: Any) -> Plan | None:
     """The plan of the changed declaration, where nothing speaks against it.
 
@@ -36,6 +42,8 @@ def plan_with(study: Study, settings: ResolveSettings | None = None, **changes: 
 
 def _changed(study: Study, settings: ResolveSettings, changes: dict[str, Any]) -> Study:
     """A study of the changed declaration that keeps of the old one what the change leaves."""
+    if not changes.keys() <= PURCHASE | TARGETS | PLACED:
+        changes = {**changes, "measured": ()}
     workload = study.workload.model_copy(update=changes)
     if changes.keys() <= PURCHASE:
         return study.bought(workload, settings)

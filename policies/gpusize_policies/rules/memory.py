@@ -305,6 +305,27 @@ def estimate_not_supported(case: Case) -> Iterator[Remark]:
     return plain(case, "estimate-not-supported", GIVE_FACTS)
 
 
+@rule(
+    "GPU114",
+    "measured-override-stale",
+    Severity.ADVICE,
+    since="0.1",
+    parameters=("maxMeasurementAgeDays",),
+)
+def measured_override_stale(case: Case) -> Iterator[Remark]:
+    """What was measured is of another GPU, engine version or layout, cannot be, or is old.
+
+    Why: a number that was measured once is believed for years. Constants of an engine move with its
+        versions, and what one GPU reserves another does not.
+    Fix: measure again on what the finding names, or leave the measurement out.
+    Limits: where it does not hold the estimate is used, and where it is less than what the weights
+        need in any case; one that is only old is used. Versions that share a row of the engines
+        table count as one.
+    Sources: https://github.com/llm-d-incubation/llm-d-planner/issues/194
+    """
+    return plain(case, "measured-override-stale")
+
+
 @rule("GPU115", "context-bound-concurrency", Severity.ADVICE, since="0.1")
 def context_bound_concurrency(case: Case) -> Iterator[Remark]:
     """At full context the KV cache holds fewer sequences than `concurrency` says.

@@ -226,6 +226,7 @@ def test_kinds_without_a_sizing_are_unknown(catalog, place):
         kind=SimpleNamespace(value="post-training"),
         modality=SimpleNamespace(value="text"),
         neighbors=(),
+        measured=(),
     )
     fit = Sizing(training, architecture_of(LLAMA_8B, catalog), catalog).fit(place("g6e.xlarge"))
     assert fit.verdict is Verdict.UNKNOWN

@@ -13,13 +13,14 @@ from gpusize.declaring.relations.common import COMMON
 from gpusize.declaring.relations.diffusion_training import DIFFUSION_TRAINING
 from gpusize.declaring.relations.given import Given, Relation
 from gpusize.declaring.relations.inline import INLINE
+from gpusize.declaring.relations.measured import MEASURED
 from gpusize.declaring.relations.pictures import AUDIO, EMBEDDING, PICTURES
 from gpusize.declaring.relations.serving import SERVING
 from gpusize.declaring.relations.training import TRAINING
 
 __all__ = ["Given", "Relation", "relations_of"]
 
-EVERYWHERE = COMMON + BUYING + SERVING + TRAINING
+EVERYWHERE = COMMON + BUYING + SERVING + TRAINING + MEASURED
 """Relations of fields that are only there where the kind has them."""
 
 

@@ -199,7 +199,7 @@ class Keeper:
         ]
         groups *= 1 + known.company.critics
         # The projector's weights are stored among the frozen ones already.
-        beside = self.made._replace(weight=max(0.0, self.made.weight - recipe.HALF))
+        beside = self.made._replace(weight=self.made.weight - recipe.HALF)
         if adapter.train_embeddings:
             groups.append(_Group(held.ends, copies, self.made))
         if held.tower and isinstance(workload, VisionLanguageTraining):

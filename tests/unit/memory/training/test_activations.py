@@ -170,6 +170,10 @@ def test_ranks_share_the_vocabulary_and_the_sequence():
     assert stepped(share=ONE._replace(tp=3, cp=2)).logits == 129 / 6 * 9
 
 
+def test_a_teachers_logits_stand_beside_the_students():
+    assert stepped(objective=Objective.DISTILLATION).logits == pytest.approx(2 * LOGITS)
+
+
 def test_only_the_last_stage_has_logits_and_only_of_a_vocabulary():
     assert stepped(share=ONE._replace(last=False)).logits == 0
     for objective in (Objective.REWARD, Objective.CLASSIFICATION, Objective.EMBEDDING):

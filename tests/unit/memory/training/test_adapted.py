@@ -132,7 +132,8 @@ def test_weights_that_are_whole_while_they_load():
     """Whole and its part at once, with FSDP and where the trainer loads so."""
     loads = setup("lora", loads_whole=True)
     is_kept(kept(loads, "fsdp", layout=FOUR), load=2 * ALL + 2 * ALL / 4)
-    is_kept(kept(loads, "zero-3", layout=FOUR), load=0)
+    for mode in ("zero-3", "ddp"):
+        is_kept(kept(loads, mode, layout=FOUR), load=0)
     is_kept(kept(loads), load=0)
     is_kept(kept(setup("lora"), "fsdp", layout=FOUR), load=0)
     is_kept(kept(setup(loads_whole=True), "fsdp", layout=FOUR), load=0)

@@ -62,6 +62,7 @@ def test_experts_are_cut_over_tensor_ranks_or_moved_whole():
 def test_each_part_has_bits_of_its_own():
     """4 bits of matrices, 6 of experts, 12 of table and head, 20 of norms and towers."""
     held = parts.Parts(ends=800, linear=1_600, expert=3_200, other=40, tower=20)
+    assert parts.Parts(1, 2, 3, 4).total == 10, "no tower but where one is given"
     assert held.bytes_in(PACKED) == (800 * 12 + 1_600 * 4 + 3_200 * 6 + 60 * 20) / 8
     assert held.bytes_in(BF16) == 2 * held.total == 2 * 5_660
 
@@ -130,6 +131,7 @@ def test_layers_that_do_one_thing_share_the_work():
 def test_the_largest_matrix_is_of_the_mlp_or_of_the_query():
     assert parts.largest_matrix(PEBBLE) == 40 * 72
     assert parts.largest_matrix(PEBBLE._replace(intermediate=None)) == 40 * 48
+    assert parts.largest_matrix(PEBBLE._replace(intermediate=None, heads=0)) == 0
     assert parts.largest_matrix(GRAVEL) == 40 * 48
     assert parts.largest_matrix(GRAVEL._replace(moe_intermediate=50)) == 40 * 50
     assert parts.largest_matrix(GRAVEL._replace(moe_intermediate=None)) == 40 * 72
