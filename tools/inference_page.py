@@ -40,6 +40,31 @@ user data script that starts `vllm serve`, a container whose arguments are those
 
 At most 256 KiB of a text are read once it is unpacked.
 
+What a container of a managed service starts is judged on the machines that run it:
+
+| what starts it | where it runs |
+|---|---|
+{runs}
+
+- **A container has the GPUs that it asks for.** An engine that takes all it sees (TGI, LMI with
+  `max`) is taken to have as many ranks; one with more ranks than that is GPU314
+  container-gpus-too-few. GPUs of a pool that a task leaves over are for other tasks: GPU307
+  idle-gpus-on-node speaks where a task asks for all of them, and of endpoints and training jobs.
+- **No machine, one answer.** A task that asks for GPUs, or a model of SageMaker, of which the stack
+  does not say where it runs is told once, as GPU900, with what is missing. A task that asks for no
+  GPU may need none.
+- **A pool with a declaration runs that.** Tasks without one are then not judged beside it.
+- **A text that is not known yet** is often one of a whole platform: user data made of the outputs
+  of a cluster, images of a repository that is about to be made. One finding of GPU900 in a run
+  names the resources and properties; with `unknowns: error` it stops the preview. One for each
+  machine would say the same thing as often as there are groups, on each first preview, and be
+  switched off with all that GPU900 has to say otherwise. With `requireDeclaration` such a text
+  declares nothing, so GPU901 speaks on each machine.
+- **Nodes of EKS** join a cluster by their user data: what runs on them are pods, so user data of a
+  node group is not read.
+- **EMR** starts its frameworks by steps and by scripts in S3, in words of its own; nothing is
+  inferred of them.
+
 ## How an engine is recognized
 
 | engine | command | module (`python -m`) | image that ends in |
@@ -70,9 +95,35 @@ PLACES = (
         "`docker run`, `podman run`, `docker exec`",
         "the image with its tag, `-e`, `--entrypoint`, the arguments",
     ),
+    (
+        "containers of ECS (`containerDefinitions`), Batch (`containerProperties`, "
+        "`nodeProperties`, `ecsProperties`, `eksProperties`) and SageMaker (`primaryContainer`, "
+        "`containers`, `algorithmSpecification`)",
+        "image, entry point, command, arguments, environment; `$(NAME)` of the environment",
+    ),
+    (
+        "`hyperParameters`, `staticHyperParameters` of SageMaker with a `sagemaker_program`",
+        "options of the script that the training toolkit starts, by torchrun where "
+        "`sagemaker_torch_distributed_enabled` says so (aws/sagemaker-training-toolkit)",
+    ),
     ("`pip install vllm==0.11.0`", "the engine's version, where no image says it"),
 )
 """Texts that are read, and what is understood of them."""
+
+RUNS = (
+    (
+        "service of ECS",
+        "its capacity provider, down to the launch template of the group; of a service or a task "
+        "without one, the only capacity provider with GPUs of the stack",
+    ),
+    (
+        "job definition of Batch",
+        "the instance types of its nodes, else the only compute environment with GPUs of the stack",
+    ),
+    ("model of SageMaker", "the variants of the endpoint configuration that rests on it"),
+    ("training and tuning jobs of SageMaker", "their own instances"),
+)
+"""What starts processes on machines that are not its own, and which those are."""
 
 
 def inference_page(generated: str) -> str:
@@ -84,6 +135,7 @@ def inference_page(generated: str) -> str:
         topics=", ".join(sorted(FOUNDED_TOPICS)),
         names=" and ".join(f"`{name}`" for name in names),
         places="\n".join(f"| {text} | {how} |" for text, how in PLACES),
+        runs="\n".join(f"| {text} | {where} |" for text, where in RUNS),
         engines="\n".join(_engine(table) for table in TABLES),
     )
     sections = [_section(table) for table in _distinct()]

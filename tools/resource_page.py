@@ -25,7 +25,8 @@ NOTES = """\
   with fewer are left out.
 - A service of ECS is judged on what its capacity provider launches, down to the launch template.
   Jobs of Batch and models of SageMaker say what runs; without machines of the same workload in the
-  stack they cannot be evaluated.
+  stack they cannot be evaluated. Where nothing is tagged they are judged by what they start
+  ([inference](inference.md)), on the machines that the stack has for them.
 - `ml.g5.xlarge` of SageMaker is `g5.xlarge` with a price of its own. The catalog does not hold it,
   so it is unknown, and so is where SageMaker offers the type. GameLift has its own prices too. What
   EMR and ECS charge beside the instances is not counted.

@@ -19,6 +19,7 @@ from gpusize_policies.whole import Share, share_in_run, whole_of
 
 if TYPE_CHECKING:
     from gpusize.resolving.listed import Survey
+    from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
     from gpusize_policies.declarations import Declarations
     from gpusize_policies.declared import Declared
@@ -115,6 +116,19 @@ class Asking:
             today=context.today,
             settings=context.settings,
             whole=whole_of(self._shares.values()),
+        )
+        return self.waiving.judge(case)
+
+    def of_run(self, missing: Problem) -> tuple[Finding, ...]:
+        """Say what is missing of several resources at once."""
+        context = self.declarations.context
+        case = Case(
+            "",
+            None,
+            catalog=context.catalog,
+            today=context.today,
+            settings=context.settings,
+            missing=missing,
         )
         return self.waiving.judge(case)
 

@@ -33,7 +33,17 @@ SPECIFICATIONS = "launchSpecifications"
 BY_ATTRIBUTES = "instanceRequirements"
 """Property that picks types by what they have, whatever the type beside it is."""
 STARTING = ("userData", "userDataBase64")
-"""Properties whose text says what a resource starts."""
+"""Properties whose text says what a machine starts."""
+CONTAINERS = (
+    "containerDefinitions",
+    "containerProperties",
+    "nodeProperties",
+    "ecsProperties",
+    "eksProperties",
+    "primaryContainer",
+    "containers",
+)
+"""Properties that hold containers: of ECS, of Batch, of SageMaker."""
 
 POINTING = SENTINELS | {WORKLOAD_TAG}
 """Keys of a group's tags that name the workload, or may."""
@@ -87,9 +97,12 @@ def _may_hold(value: Wire) -> bool:
 def may_start(properties: Struct) -> bool:
     """Tell whether a resource may start a known engine on an accelerated type: without decoding it.
 
-    A type that is not known or not said may be one; so may a text that is not known.
+    A type that is not known or not said may be one; so may a text that is not known. Containers
+    start it wherever they are placed.
     """
     fields = properties.fields
+    if any(key in fields and _holds_launch(fields[key]) for key in CONTAINERS):
+        return True
     if SPECIFICATIONS in fields:
         listed = fields[SPECIFICATIONS].list_value.values
         return any(may_start(one.struct_value) for one in listed)
@@ -108,6 +121,20 @@ def _may_start(text: Any) -> bool:
     from gpusize_policies.reading.launches import may_start as is_telling
 
     return isinstance(text, str) and (text in SENTINELS or is_telling(unpacked(text)))
+
+
+def _holds_launch(value: Wire) -> bool:
+    """Tell whether a text below a value may start something known, by a name or by itself."""
+    from gpusize_policies.reading.launches import may_start as is_telling
+
+    kind = value.WhichOneof("kind")
+    if kind == "list_value":
+        return any(_holds_launch(item) for item in value.list_value.values)
+    if kind == "struct_value":
+        fields = value.struct_value.fields
+        return any(is_telling(key) or _holds_launch(one) for key, one in fields.items())
+    text = value.string_value if kind == "string_value" else ""
+    return text in SENTINELS or is_telling(text)
 
 
 def may_select(properties: Struct, knows: Callable[[str], bool]) -> bool:

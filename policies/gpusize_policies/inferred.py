@@ -38,26 +38,44 @@ class Work(NamedTuple):
     """Names of the rules that may speak on it."""
 
 
-def works(
-    launches: tuple[Launch, ...], catalog: Catalog, region: str, gpus: int
-) -> tuple[Work, ...]:
-    """Return what the processes of an undeclared machine do, as far as their texts say it.
+class Room(NamedTuple):
+    """What processes have at hand on one machine."""
 
-    `gpus` are those of one machine.
-    """
+    gpus: int
+    """GPUs of the machine."""
+    held: int | None = None
+    """GPUs that the containers ask for, None where nothing says it."""
+    source: str = ""
+    """Property that says it."""
+    is_shared: bool = False
+    """Whether other work may run on the machine."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether all GPUs of the machine are for these processes."""
+        return not self.is_shared if self.held is None else self.held >= self.gpus
+
+
+def works(
+    launches: tuple[Launch, ...], catalog: Catalog, region: str, room: Room
+) -> tuple[Work, ...]:
+    """Return what the processes of an undeclared machine do, as far as their texts say it."""
     from gpusize_policies.launched.inferring import infer_all
 
     found = infer_all(launches)
-    return tuple(_work(one, catalog, region, gpus, alone=len(found) == 1) for one in found)
+    alone = len(found) == 1
+    return tuple(_work(one, catalog, region, room, alone=alone) for one in found)
 
 
-def _work(inferred: Inferred, catalog: Catalog, region: str, gpus: int, *, alone: bool) -> Work:
-    from gpusize_policies.launched.declaring import declare, spread
+def _work(inferred: Inferred, catalog: Catalog, region: str, room: Room, *, alone: bool) -> Work:
+    from gpusize_policies.launched.declaring import declare, held, spread
 
-    only = founded(inferred, alone=alone)
+    only = founded(inferred, alone=alone and room.is_own)
+    if room.held and alone:
+        inferred = held(inferred, room.held, room.source)
     key = repr((inferred.terms, inferred.assumed, inferred.unread, inferred.engine, region))
     try:
-        workload, inferred = declare(spread(inferred, gpus), catalog, region)
+        workload, inferred = declare(spread(inferred, room.gpus), catalog, region)
     except GpuSizeError as error:
         return Work(Declared(None, None, error.problems[0], key), Provenance(), only)
     return Work(Declared(workload, None, key=key), provenance(inferred), only)

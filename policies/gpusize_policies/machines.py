@@ -99,7 +99,7 @@ def joined(
 
     `joins` is `networks.joining(stack)`, worked out once for many machines.
     """
-    told = templates(seen, stack)
+    told = _served(seen, own, templates(seen, stack))
     found = own
     for kinds in (*((kind,) for kind in NEARER), LAST):
         layer = [select(it.type, it.props) for it in told if it.type in kinds]
@@ -114,6 +114,25 @@ def joined(
     found = _with_reservation(found, chain, stack)
     found = _with_network(found, chain, stack, joining(stack) if joins is None else joins)
     return _with_group(found, chain, stack)
+
+
+def _served(seen: Seen, own: Selection, told: tuple[Seen, ...]) -> tuple[Seen, ...]:
+    """Leave out models that a variant does not name, where one of those at hand has its name."""
+    models = [one for one in told if one.type == MODEL]
+    named = _model_name(seen, own.place) if len(models) > 1 else ""
+    mine = [one for one in models if Props(one.props).get("name").text == named]
+    if not named or not mine:
+        return told
+    return tuple(one for one in told if one.type != MODEL or one in mine)
+
+
+def _model_name(seen: Seen, place: str) -> str:
+    """Read which model a variant names; `place` is its path, `productionVariants[1]`."""
+    key, _, at = place.rstrip("]").partition("[")
+    variants, _ = Props(seen.props).items(key)
+    index = int(at) if at.isdigit() else len(variants)
+    held = variants[index] if index < len(variants) else ABSENT
+    return Props(held.value).get("modelName").text if held.known else ""
 
 
 def is_deferred(selection: Selection) -> bool:

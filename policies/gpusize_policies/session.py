@@ -22,9 +22,9 @@ from gpusize_policies.finding import Finding
 from gpusize_policies.inputs import Context
 from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
 from gpusize_policies.networks import joining
+from gpusize_policies.placing import homeless, is_untagged, placed, unread
 from gpusize_policies.reading import (
     ABSENT,
-    DEFERRED,
     EXTRACTORS,
     KEEPING,
     PARTED,
@@ -82,6 +82,10 @@ class Session:
         self._surveys: dict[object, Survey | None] = {}
         self._inferred: set[str] = set()
         """Machines whose own texts say what runs there, or may, by URN."""
+        self._pools: Mapping[str, int] = {}
+        """Pools of machines with accelerators of the stack, by type."""
+        self._unread: dict[str, tuple[Seen, Selection]] = {}
+        """Machines with accelerators that nobody declared, of which a text is not known."""
 
     @property
     def context(self) -> Context:
@@ -124,7 +128,10 @@ class Session:
             for urn, seen in stack.items()
             if urn not in launched
         }
-        parts = (part for ones in found.values() for part in ones)
+        whole = placed(found, self._is_accelerated)
+        self._pools = whole.pools
+        self._inferred |= whole.used
+        parts = (part for ones in whole.parts.values() for part in ones)
         tasks = tasks_of(parts, self.declarations.components)
         for urn in sorted(found):
             said = {
@@ -132,9 +139,10 @@ class Session:
                 for place in (urn, *(one.urn for one in behind[urn]))
                 for one in self._told.get(place, ())
             }
-            for finding in self._resource(stack[urn], found[urn], tasks, behind[urn]):
+            for finding in self._resource(stack[urn], whole.parts[urn], tasks, behind[urn]):
                 if (finding.code, finding.message, finding.waived_by) not in said:
                     yield urn, finding
+        yield from self._tell_unread()
         yield from (("", finding) for finding in self.asking.together())
         waiving = self.asking.waiving
         if self.asking.answers or waiving.known.is_used:
@@ -205,8 +213,10 @@ class Session:
     ) -> tuple[Finding, ...]:
         """Judge a resource by all that the stack says of it."""
         workload = selection.workload
-        if workload == DEFERRED or (workload.known and not workload.text):
+        if is_untagged(selection):
             found = self._untagged(seen, selection, whole=True)
+            if selection.role is Role.TASK and (found or seen.urn in self._inferred):
+                return found  # its machines are judged by themselves too
             return (*found, *self._bare(seen, selection, chain))
         if self._is_child(seen, selection):
             return self._bare(seen, selection, chain, workload.text)
@@ -244,9 +254,7 @@ class Session:
         self, seen: Seen, selection: Selection, chain: Sequence[Seen], owner: str
     ) -> Machine | None:
         """Read what a resource launches, where an accelerator is among it."""
-        asked_for = selection.requirements.value if selection.requirements.says else ()
-        named = any(self.accelerators.knows(one) for one in named_types(selection))
-        if not named and not any(one.demands for one in asked_for):
+        if not self._is_accelerated(selection):
             return None
         region, _ = self._region_of(seen, selection)
         whole = expanded(opened(selection, self.context, region), self.context.catalog)
@@ -259,32 +267,39 @@ class Session:
         name = "" if owner else found.name
         return found._replace(workload=owner, name=name, tags=tags)
 
+    def _is_accelerated(self, selection: Selection) -> bool:
+        """Tell whether a type with accelerators is named, or one is asked for."""
+        asked_for = selection.requirements.value if selection.requirements.says else ()
+        named = any(self.accelerators.knows(one) for one in named_types(selection))
+        return named or any(one.demands for one in asked_for)
+
     def _untagged(self, seen: Seen, selection: Selection, *, whole: bool) -> tuple[Finding, ...]:
         """Judge what an undeclared machine starts, where its texts say it."""
         launches = selection.launches
         if not launches.says and launches != UNKNOWN:
             return ()
+        if not self._is_accelerated(selection):
+            return self._homeless(seen, selection) if whole and launches.says else ()
         region, _ = self._region_of(seen, selection)
         selection = opened(selection, self.context, region)._replace(workload=Value(seen.name))
+        selection = expanded(selection, self.context.catalog)
         named = (selection.instance_type.text, *(selection.types.value or ()))
         found_types = map(self.context.catalog.find_instance, named)
         types = [one for one in found_types if one is not None]
         if not types:
             return ()
         if not launches.known:
-            self._inferred.add(seen.urn)
-            unsaid = selection.doubts("launches")
-            return (
-                self.asking.ask(Question(seen, "", NOTHING, unknown=unsaid, part=selection))
-                if whole
-                else ()
-            )
-        from gpusize_policies.inferred import works
+            if whole and not self.run.settings.require_declaration:
+                self._inferred.add(seen.urn)
+                self._unread[seen.urn] = seen, selection
+            return ()
+        from gpusize_policies.inferred import Room, works
 
-        question = (launches.value, region, named)
+        source, held = selection.name_of("gpus"), selection.gpus.value
+        room = Room(max(one.gpus or 1 for one in types), held, source, selection.is_pool)
+        question = (launches.value, region, room)
         if question not in self._works:
-            gpus = max(one.gpus or 1 for one in types)
-            self._works[question] = works(launches.value, self.context.catalog, region, gpus)
+            self._works[question] = works(launches.value, self.context.catalog, region, room)
         found: list[Finding] = []
         if self._works[question]:
             self._inferred.add(seen.urn)
@@ -292,6 +307,31 @@ class Session:
             if not is_open(selection, work.declared):
                 found += self._machine(seen, selection, work.declared, whole=whole, work=work)
         return tuple(found)
+
+    def _homeless(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
+        """Say of an undeclared task that starts something on GPUs that its machines are missing."""
+        from gpusize_policies.launched import infer_all
+
+        engines = [one.engine for one in infer_all(selection.launches.value)]
+        missing = homeless(selection, engines, self._pools) if engines else None
+        if missing is None:
+            return ()
+        declared = NOTHING._replace(missing=missing)
+        return self.asking.ask(Question(seen, seen.name, declared, part=selection))
+
+    def _tell_unread(self) -> Iterator[tuple[str, Finding]]:
+        """Say once of which undeclared machines a text is not known: one by itself, several in sum.
+
+        Where each GPU must be declared each of them is undeclared, and told so.
+        """
+        if len(self._unread) == 1:
+            ((seen, part),) = self._unread.values()
+            unsaid = part.doubts("launches")
+            found = self.asking.ask(Question(seen, "", NOTHING, unknown=unsaid, part=part))
+            yield from ((seen.urn, finding) for finding in found)
+        elif self._unread:
+            missing = unread(self._unread.values())
+            yield from (("", finding) for finding in self.asking.of_run(missing))
 
     def _machine(
         self,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusize.tokens import WORKLOAD_TAG
 from gpusize_catalog.problems import GpuSizeError, Problem
-from gpusize_policies.launched.flags import Assumed
+from gpusize_policies.launched.flags import Assumed, Term
 from gpusize_policies.launched.inferring import Inferred
 
 if TYPE_CHECKING:
@@ -66,6 +66,23 @@ def spread(inferred: Inferred, gpus: int) -> Inferred:
         return inferred
     source = told.source if told is not None else "not said"
     return inferred._replace(unread=(*inferred.unread, ("nodesPerReplica", source)))
+
+
+def held(inferred: Inferred, gpus: int, source: str) -> Inferred:
+    """Give ranks that the engine takes by what it sees the GPUs that its container asks for."""
+    fields = dict(inferred.declaration)
+    size = "tp" if fields["kind"] == "serving" else "dp"
+    if fields.get(size) is not None or any(field == size for field, _ in inferred.unread):
+        return inferred
+    fields[size] = gpus * (fields.get("nodesPerReplica") or 1)
+    if size == "tp":
+        fields = {"pp": 1, "dp": 1, **fields}
+    terms = (one for one in inferred.terms if one.field != size)
+    return inferred._replace(
+        declaration=fields,
+        terms=(*terms, Term(size, fields[size], source)),
+        assumed=tuple(one for one in inferred.assumed if one.field != size),
+    )
 
 
 def _parsed(fields: dict[str, Any], inferred: Inferred, catalog: Catalog) -> Workload:

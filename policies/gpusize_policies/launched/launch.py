@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 USER_DATA = "user data"
 CONTAINER = "its container"
+PARAMETERS = "its hyperparameters"
 
 FURTHER = "*"
 """Stands in an environment for variables that no text shows, as those of a file."""

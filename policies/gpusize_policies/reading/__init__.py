@@ -45,6 +45,8 @@ INTERFACE = "aws:ec2/networkInterface:NetworkInterface"
 CAPACITY_PROVIDER = "aws:ecs/capacityProvider:CapacityProvider"
 TASK_DEFINITION = "aws:ecs/taskDefinition:TaskDefinition"
 SERVICE = "aws:ecs/service:Service"
+COMPUTE_ENVIRONMENT = "aws:batch/computeEnvironment:ComputeEnvironment"
+JOB_DEFINITION = "aws:batch/jobDefinition:JobDefinition"
 ENDPOINT_CONFIGURATION = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 MODEL = "aws:sagemaker/model:Model"
 EMR_CLUSTER = "aws:emr/cluster:Cluster"
@@ -60,8 +62,8 @@ EXTRACTORS: dict[str, Callable[[Props], Selection]] = {
     RESERVATION: reservations.capacity_reservation,
     BLOCK: reservations.capacity_block,
     HOST: reservations.dedicated_host,
-    "aws:batch/computeEnvironment:ComputeEnvironment": batch.environment,
-    "aws:batch/jobDefinition:JobDefinition": batch.job,
+    COMPUTE_ENVIRONMENT: batch.environment,
+    JOB_DEFINITION: batch.job,
     "aws:eks/nodeGroup:NodeGroup": eks.node_group,
     CAPACITY_PROVIDER: ecs.capacity_provider,
     TASK_DEFINITION: ecs.task,
@@ -156,6 +158,7 @@ __all__ = [
     "ABSENT",
     "BLOCK",
     "CAPACITY_PROVIDER",
+    "COMPUTE_ENVIRONMENT",
     "DEFERRED",
     "EMR_CLUSTER",
     "ENDPOINT_CONFIGURATION",
@@ -165,6 +168,7 @@ __all__ = [
     "HOST",
     "INSTANCE",
     "INTERFACE",
+    "JOB_DEFINITION",
     "KEEPING",
     "LAUNCH_CONFIGURATION",
     "LAUNCH_TEMPLATE",

@@ -31,6 +31,8 @@ WINDOWS = "WINDOWS"
 """Begin of the AMI types of Windows."""
 ALLOCATION = "price-capacity-optimized"
 """How spot groups pick (EKS user guide, "Managed node group capacity types", from 1.28 on)."""
+NOTHING = Value(())
+"""What user data starts on a node of EKS: it joins the cluster, and pods run there."""
 NAMES = (
     ("instance_type", "instanceTypes"),
     ("types", "instanceTypes"),
@@ -67,6 +69,7 @@ def node_group(props: Props) -> Selection:
         least=count(props.get("scalingConfig.minSize")),
         desired=count(props.get("scalingConfig.desiredSize")),
         most=count(props.get("scalingConfig.maxSize")),
+        launches=NOTHING,
         named=NAMES,
     )
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from gpusize_policies.launched.launch import CONTAINER, FURTHER, Launch, may_launch
-from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value, first
+from gpusize_policies.launched.launch import CONTAINER, FURTHER, PARAMETERS, Launch, may_launch
+from gpusize_policies.reading.values import ABSENT, SENTINELS, UNKNOWN, Props, Value, first
 
 MAX_JSON = 2**20
 """Characters of a JSON text: a task or job definition has at most 64 KiB (Amazon ECS quotas)."""
@@ -23,9 +23,9 @@ MOST_CONTAINERS = 64
 """Containers of one resource that are read."""
 
 _REFERENCE = re.compile(r"\$\(([A-Za-z_]\w*)\)")
-_WORDS = ("entryPoint", "entrypoint", "command", "args")
-"""Where a container says its words: Amazon ECS and AWS Batch, Kubernetes."""
-_ENVIRONMENTS = ("environment", "env")
+_WORDS = ("entryPoint", "entrypoint", "command", "commands", "args")
+"""Where a container says its words: Amazon ECS and AWS Batch, Kubernetes, pods of Batch."""
+_ENVIRONMENTS = ("environment", "env", "envs")
 
 
 def user_data(props: Props, plain: str = "userData", encoded: str = "userDataBase64") -> Value:
@@ -90,6 +90,75 @@ def json_containers(text: Value) -> Value:
     except (ValueError, RecursionError):
         return ABSENT
     return containers(_with_images(data, 0))
+
+
+PROGRAM = "sagemaker_program"
+DISTRIBUTED = "sagemaker_torch_distributed_enabled"
+"""Hyperparameters that name the script, and have torchrun start it (aws/sagemaker-training-toolkit,
+params.py and torch_distributed.py)."""
+PLATFORM = "sagemaker_"
+"""Begin of the names that the platform keeps for itself."""
+UNSAID = sorted(SENTINELS)[0]
+
+
+def training(job: Props, instances: Value) -> Value:
+    """Read what a training job of SageMaker starts: its container's words, else its script.
+
+    The training toolkit hands hyperparameters to a script as options (mapping.py, to_cmd_args).
+    """
+    algorithm = "algorithmSpecification"
+    parameters = first(*(job.get(key) for key in ("hyperParameters", "staticHyperParameters")))
+    begin, is_whole = job.items(f"{algorithm}.containerEntrypoints")
+    rest, is_rest_whole = job.items(f"{algorithm}.containerArguments")
+    if not is_whole or not is_rest_whole:
+        return UNKNOWN
+    if not begin and not rest:
+        return _script_of(parameters, instances)
+    env = job.get("environment")
+    words = [one.text for one in (*begin, *rest)]
+    return container({"command": words, "environment": env.value if env.known else UNSAID})
+
+
+def _script_of(parameters: Value, instances: Value) -> Value:
+    if not isinstance(parameters.value, Mapping):
+        return parameters if not parameters.known else ABSENT
+    reader = Props(parameters.value)
+    named = {str(key): reader.own(key) for key in parameters.value}
+    program = named.get(PROGRAM, ABSENT)
+    if not program.says:
+        return program
+    options = {key: one for key, one in named.items() if not key.startswith(PLATFORM)}
+    if not all(one.known for key, one in options.items() if _option(key) in _trainer_options()):
+        return UNKNOWN
+    words = ["torchrun"]
+    if _plain(named.get(DISTRIBUTED, ABSENT)).lower() == "true" and instances != Value(1):
+        words += ["--nnodes", str(instances.value)]
+    words.append(_plain(program))
+    for key, one in options.items():
+        words += [_option(key), _plain(one)]
+    return _some(_kept([Launch(tuple(words), {}, "", PARAMETERS)]))
+
+
+def _plain(value: Value) -> str:
+    """Decode a hyperparameter: the SDK writes each as JSON."""
+    import json
+
+    try:
+        return str(json.loads(value.text))
+    except (ValueError, RecursionError):
+        return value.text
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+@lru_cache(maxsize=1)
+def _trainer_options() -> frozenset[str]:
+    """Options of a training script that are read."""
+    from gpusize_policies.launched.engines.training import FLAGS
+
+    return frozenset(name for flag in FLAGS for name in flag.names)
 
 
 def may_start(text: str) -> bool:

@@ -167,10 +167,10 @@ def _trained(props: Props, job: Props, place: str) -> Iterator[Selection]:
                 market=market,
                 desired=count(size),
                 capacity_reservation=plan,
-                named=_names(
-                    where,
-                    desired="instanceCount",
-                    capacity_reservation="trainingPlanArn",
+                launches=launches.training(job, count(size)),
+                named=(
+                    *_names(where, desired="instanceCount", capacity_reservation="trainingPlanArn"),
+                    ("launches", "algorithmSpecification or hyperParameters"),
                 ),
             )
 
@@ -300,7 +300,8 @@ def _nothing(props: Props, key: str) -> Selection:
 def _names(place: str, **fields: str) -> tuple[tuple[str, str], ...]:
     dot = f"{place}." if place else ""
     named = {"instance_type": TYPE, "market": "enableManagedSpotTraining", **fields}
-    return tuple((field, f"{dot}{name}") for field, name in named.items())
+    found = tuple((field, f"{dot}{name}") for field, name in named.items())
+    return (*found, ("launches", "containers of the model"))
 
 
 def _type(value: Value) -> Value:

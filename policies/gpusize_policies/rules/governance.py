@@ -31,6 +31,7 @@ def cannot_evaluate(case: Case) -> Iterator[Remark | Doubt]:
         in place of a pass that means nothing.
     Fix: give the value as a plain one, or set `unknowns: error` where an unknown value must stop
         the preview.
+    Limits: undeclared machines whose user data or containers are not known yet are told together.
     Sources: https://github.com/pulumi/pulumi/issues/19737
     """
     if case.unknown:

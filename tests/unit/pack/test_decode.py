@@ -121,6 +121,13 @@ STARTS = "#!/bin/sh\nvllm serve x/y"
         {"userDataBase64": base64.b64encode(STARTS.encode()).decode()},
         {"userData": UNKNOWN, "instanceType": "gr6.4xlarge"},
         {"launchSpecifications": [{"instanceType": "m7i.large"}, {"userData": STARTS}]},
+        {"containerDefinitions": '[{"image": "vllm/vllm-openai"}]'},
+        {"containerProperties": secret('{"command": ["torchrun"]}')},
+        {"nodeProperties": UNKNOWN},
+        {"primaryContainer": {"image": "a", "environment": {"HF_MODEL_ID": "x/y"}}},
+        {"containers": [{"image": "a"}, {"image": "b/djl-inference:1"}]},
+        {"containers": [{"image": UNKNOWN}]},
+        {"eksProperties": {"podProperties": {"containers": [{"args": ["vllm", "serve"]}]}}},
     ],
 )
 def test_what_may_start_an_engine_is_decoded(properties):
@@ -138,6 +145,10 @@ def test_what_may_start_an_engine_is_decoded(properties):
         {"userData": 7.0},
         {"launchSpecifications": [{"instanceType": "m7i.large", "userData": STARTS}]},
         {"launchSpecifications": 7.0},
+        {"containerDefinitions": '[{"image": "nginx"}]'},
+        {"containers": [{"image": "nginx", "environment": {"TOKEN": "x"}}]},
+        {"containers": 7.0},
+        {"command": "vllm serve x/y"},
     ],
 )
 def test_what_starts_none_is_not(properties):
