@@ -56,6 +56,10 @@ today: 2026-11-30
 # catalog: [./our-prices]   # folders of your own rows, see overlays.md
 ```"""
 
+REMEDIATION = (
+    "At level `remediate` the policy pack mends this before the resource is made, and shows what it"
+    " changed ([how](../brownfield.md#remediation)). What it cannot mend is an error."
+)
 ENVIRONMENTS_TEXT = (
     "What holds in place of the rest on some stacks. The first that matches holds: by the name of"
     " the stack, or by tags of the stack (`pulumi stack tag set`); one that says neither has its"
@@ -191,6 +195,8 @@ def rule_page(rule: Rule, catalog: Catalog) -> str:
     ]
     if rule.section("Limits"):
         sections.append(f"## Limits\n\n{rule.section('Limits')}")
+    if rule.remediation:
+        sections.append(f"## Remediation\n\n{REMEDIATION}\n\n{rule.remediation}")
     sections += [f"## Configuration\n\n{_configuration(rule)}", f"## Sources\n\n{_sources(rule)}"]
     return "\n\n".join(sections) + "\n"
 
@@ -260,7 +266,7 @@ def _configuration(rule: Rule) -> str:
         lines += ["parameters:", *(f"  {name}: {value:g}" for name, value in found.items())]
     if "unknowns" in rule.parameters:
         lines = ["unknowns: error"]
-    levels = ", ".join(f"`{level}`" for level in settings_file.LEVELS)
+    levels = ", ".join(f"`{level}`" for level in settings_file.levels_of(rule))
     text = f"In `gpusize-policy.yaml` ([settings](../settings.md)); levels are {levels}."
     if found:
         text += " The parameters are shown with their defaults."

@@ -11,16 +11,8 @@ from typing import Any
 from gpusize.environments import Environment
 from gpusize.names import to_snake
 from gpusize.settings_file import LONGEST_KEY, Field, Told, guess
-from gpusize.settings_team import MOST, entries_of, globs
+from gpusize.settings_team import MOST, entries_of, globs, read_texts
 from gpusize_catalog.problems import printable
-
-
-def _read_tags(value: Any, told: Told) -> dict[str, str] | None:
-    if isinstance(value, Mapping) and all(isinstance(glob, str) for glob in value.values()):
-        return {str(key): glob for key, glob in value.items()}
-    told.report(told.path, "takes a mapping of tags to texts", "`{purpose: research*}`")
-    return None
-
 
 _STACKS = globs("Names of its stacks, globs; its own name by default.")
 
@@ -28,7 +20,7 @@ CHOOSING: tuple[Field, ...] = (
     Field("stacks", _STACKS.read, lambda: dict(_STACKS.schema)),
     Field(
         "tags",
-        _read_tags,
+        read_texts,
         lambda: {
             "description": "Tags of its stacks, with globs of their values; all must match.",
             "type": "object",

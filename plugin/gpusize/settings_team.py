@@ -122,6 +122,10 @@ KEYS: Mapping[str, Key] = {
     "allowTypes": globs("Instance types that may be used, globs like g6e.*; all by default."),
     "denyTypes": globs("Instance types that may not be used, globs; they win."),
     "requiredTags": globs("Tags that each machine with a GPU must have."),
+    "defaultTags": Key(
+        lambda value, told: read_texts(value, told),
+        _by_name("Values of tags, added by GPU903 at level remediate.", {"type": "string"}),
+    ),
     "allowRegions": globs("Regions that may be used, globs like eu-*."),
     "allowMarkets": _plain(
         several(word("", MARKETS), "Ways to buy that may be used.", len(MARKETS)), tuple
@@ -158,6 +162,14 @@ def read_team(value: Any, told: Told) -> TeamRules | None:
 def read_changes(value: Any, told: Told) -> dict[str, Any] | None:
     """Read what is said of it; None where it is no mapping."""
     return _read_keys(value, KEYS, told)
+
+
+def read_texts(value: Any, told: Told) -> dict[str, str] | None:
+    """Read a mapping of tags to texts."""
+    if isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values()):
+        return {str(key): text for key, text in value.items()}
+    told.report(told.path, "takes a mapping of tags to texts", "`{owner: ml-platform}`")
+    return None
 
 
 def entries_of(value: Any, told: Told) -> list[tuple[str, Any, Told]]:

@@ -49,6 +49,8 @@ class TeamRules(NamedTuple):
     """Globs of instance types; so are the next lists of their kinds."""
     deny_types: tuple[str, ...] = ()
     required_tags: tuple[str, ...] = ()
+    default_tags: Mapping[str, str] = {}
+    """Values of tags that may be added where a resource lacks them."""
     allow_regions: tuple[str, ...] = ()
     allow_markets: tuple[str, ...] = ()
     allow_models: tuple[str, ...] = ()

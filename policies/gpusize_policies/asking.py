@@ -48,6 +48,19 @@ class Question(NamedTuple):
     work: Work | None = None
     machine: Machine | None = None
 
+    @property
+    def subject(self) -> Subject:
+        """What the findings are on."""
+        place = self.part.place if self.part else ""
+        return Subject(workload=self.name, resource=self.seen.urn, path=place)
+
+    @property
+    def spoken(self) -> frozenset[str] | None:
+        """Names of the rules that count, by what is asked and by what is known of the work."""
+        if self.work is None:
+            return self.only
+        return self.work.only if self.only is None else self.only & self.work.only
+
 
 class Answer(NamedTuple):
     """What the rules said on a case, which of them were asked, and what it takes of budgets."""
@@ -83,24 +96,20 @@ class Asking:
 
     def ask(self, question: Question) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got."""
-        seen, name, work, part = question.seen, question.name, question.work, question.part
-        place = part.place if part else ""
-        subject = Subject(workload=name, resource=seen.urn, path=place)
+        seen, name, subject = question.seen, question.name, question.subject
         # Machines that start the same are judged once, whatever they are called.
-        called = name if work is None else ANYONE
+        called = name if question.work is None else ANYONE
         said, codes, taken = self._answer(question, called, subject)
         if taken is not None:
-            self._shares[seen.urn, place] = taken
-        only = question.only
-        if work is not None:
-            only = work.only if only is None else only & work.only
+            self._shares[seen.urn, subject.path] = taken
+        only = question.spoken
         found = tuple(
             one._replace(subject=subject, message=renamed(one.message, called, name))
             for one in said
             if only is None or one.name in only
         )
         codes = codes if only is None else frozenset()
-        tag = self._waiver_tag(seen)
+        tag = self.waiver_tag(seen)
         found = self.waiving.over(subject, question.declared.workload, found, codes, tag)
         return told_once(found, seen.urn, self._once)
 
@@ -155,8 +164,16 @@ class Asking:
             *(called, declared.key, question.pins, declared.missing, question.unknown),
             *(selection, subject.path, seller, launched, question.machine),
         )
-        if key in self.answers:
-            return self.answers[key]
+        if key not in self.answers:
+            settings = self.declarations.context.settings
+            case = self.case_of(question, called, subject)
+            taken = share_in_run(case, is_component=seen.type == COMPONENT)
+            self.answers[key] = Answer(evaluate(case, settings), asked(case, settings), taken)
+        return self.answers[key]
+
+    def case_of(self, question: Question, called: str, subject: Subject) -> Case:
+        """Make what is judged; it is `called` as its messages are to say."""
+        seen, declared, part = question.seen, question.declared, question.part
         decided = declared.decided
         if seen.type != COMPONENT:
             decided = Decided(dict(question.pins)) if question.pins else None
@@ -165,7 +182,7 @@ class Asking:
         case = Case(
             called,
             declared.workload,
-            catalog=self._unpriced if seller else context.catalog,
+            catalog=self._unpriced if part and part.seller else context.catalog,
             today=context.today,
             settings=context.settings,
             subject=subject,
@@ -173,24 +190,20 @@ class Asking:
             lock=self.declarations.locked.get(name) if is_locked else None,
             unknown=question.unknown,
             missing=declared.missing,
-            selection=selection,
+            selection=_shown(part, called) if part and question.whole else None,
             base_dir=self.declarations.folder_of(declared),
             deployed_region=question.region,
-            seller=seller,
-            launched=launched,
+            seller=part.seller if part else "",
+            launched=_launched(part.launches) if part else (),
             provenance=work.provenance if work else None,
             machine=question.machine,
             expected=self.declarations.expected(name, declared),
         )
         if question.survey is not None:
             case.survey = question.survey
-        settings = context.settings
-        taken = share_in_run(case, is_component=seen.type == COMPONENT)
-        found = Answer(evaluate(case, settings), asked(case, settings), taken)
-        self.answers[key] = found
-        return found
+        return case
 
-    def _waiver_tag(self, seen: Seen) -> Value:
+    def waiver_tag(self, seen: Seen) -> Value:
         """Read the tag of a machine, else that of its launch template."""
         if seen.type == COMPONENT:
             return ABSENT

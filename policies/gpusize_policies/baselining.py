@@ -81,14 +81,17 @@ class Baselining:
         if known is None or finding.severity.rank < known.severity.rank:
             source = source_of(subject.file, self.baseline)
             self._found[key] = Entry(key, finding.severity, source)
-        if self.baseline.is_open:
+        if self.has(finding):
             return finding._replace(in_baseline=True)
-        if entry is None:
-            return finding
-        if finding.severity.rank < entry.severity.rank:
+        if entry is not None:
             self.worse[key] = Worse(entry, finding.severity)
-            return finding
-        return finding._replace(in_baseline=True)
+        return finding
+
+    def has(self, finding: Finding) -> bool:
+        """Tell whether a finding was there before, and is no worse."""
+        entry = self.baseline.entries.get(key_of(finding))
+        is_as_mild = entry is not None and finding.severity.rank >= entry.severity.rank
+        return may_hold(finding) and (self.baseline.is_open or is_as_mild)
 
     def gone(self, sources: Iterable[str]) -> tuple[Entry, ...]:
         """Return what matches nothing any more; `sources` are what was judged as a whole."""

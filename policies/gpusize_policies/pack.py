@@ -32,11 +32,15 @@ from gpusize_policies.arriving import (
     seen_wire,
     tied_seen,
 )
+from gpusize_policies.commands.emit import note, write_whole
+from gpusize_policies.encode import changed
 from gpusize_policies.finding import Finding, Severity
 from gpusize_policies.machines import Seen
 from gpusize_policies.registry import RULES
+from gpusize_policies.remedies import Change
 from gpusize_policies.rule import Rule
 from gpusize_policies.session import KINDS, Session
+from gpusize_policies.settings import REMEDIATE
 from gpusize_policies.setup import (
     FILE_KEY,
     SETTINGS_POLICY,
@@ -65,6 +69,9 @@ SEVERITIES = {
 }
 SERVICER = "_PolicyAnalyzerServicer"
 """The SDK's private class that answers the engine."""
+VERSION = "_PolicyAnalyzerServicer__policy_pack_version"
+"""Where it keeps the version of the pack, which the engine wants beside each change."""
+REMEDIABLE = tuple(rule for rule in RULES if rule.remedy)
 NEEDED = ("_get_enforcement_level", "_create_report_violation")
 """Methods of it that ours rests on."""
 
@@ -114,7 +121,14 @@ class Judge:
     def level_of(self, name: str) -> EnforcementLevel | None:
         """Return the level of a rule by the settings in force now; None for other policies."""
         rule = next((one for one in RULES if one.name == name), None)
-        return None if rule is None else LEVELS[self.setup.level_of(rule)]
+        return None if rule is None else _level(self.setup, rule)
+
+    def remedy(self, seen: Seen, rule: Rule) -> tuple[Change, ...]:
+        """Say what a rule changes of a resource; where that goes wrong, nothing."""
+        try:
+            return self.session.remedy(seen, rule)
+        except Exception:  # the finding is then told as any other, by Analyze
+            return ()
 
     def resource(self, seen: Seen) -> Iterator[tuple[str, str]]:
         """Judge a resource: policy names with messages. Nothing that goes wrong escapes.
@@ -151,8 +165,6 @@ class Judge:
         path = self.setup.run.baseline_to
         if path is None or any(self.session.problems):
             return ()
-        from gpusize_policies.commands.emit import note, write_whole
-
         text, count = self.session.baseline()
         if text != self.written:
             write_whole(path, text)
@@ -182,6 +194,13 @@ def _told(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     return ((one.name, one.message) for one in findings if not one.is_accepted)
 
 
+def _level(setup: Setup, rule: Rule) -> EnforcementLevel:
+    """Return the level of a rule by the settings."""
+    if setup.run.settings.levels.get(rule.code) == REMEDIATE:
+        return EnforcementLevel.REMEDIATE
+    return LEVELS[setup.level_of(rule)]
+
+
 class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackValidationPolicy):
     """One rule as a policy of resources and of the stack.
 
@@ -200,7 +219,7 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
         return True
 
     def has_remediation(self) -> bool:
-        """Tell the SDK that nothing is ever changed."""
+        """Tell the SDK that `validate` changes nothing: remedies need the wire format."""
         return False
 
     def validate(self, args: Any, report_violation: Any) -> None:
@@ -248,7 +267,7 @@ def _rule_policy(judge: Judge, rule: Rule) -> RulePolicy:
         judge,
         rule.name,
         rule.summary,
-        enforcement_level=LEVELS[judge.setup.level_of(rule)],
+        enforcement_level=_level(judge.setup, rule),
         severity=SEVERITIES[rule.severity],
         display_name=f"{rule.code} {rule.name}",
         tags=[rule.code, rule.topic],
@@ -320,17 +339,51 @@ class Servicer:
             self.say(response, name, message, urn)
         return response
 
-    def Remediate(self, _request: Any, _context: Any) -> Any:
-        """Change nothing: no policy of the pack does, so nothing needs decoding."""
-        return proto.RemediateResponse()
+    def Remediate(self, request: Any, _context: Any) -> Any:
+        """Mend a resource by the rules at level `remediate`; without one nothing is decoded."""
+        response = proto.RemediateResponse()
+        rules = [rule for rule in REMEDIABLE if self._mends(rule)]
+        if not rules or request.type not in KINDS:
+            return response
+        properties = request.properties
+        for rule in rules:
+            seen = seen_wire(request, request.options.parent, properties)
+            changes = self.judge.remedy(seen, rule)
+            mended = changed(properties, changes)
+            if mended is not None:
+                properties = mended
+                self._tell_remedy(response, rule, changes, mended)
+                note(f"{seen.name}: {rule.code} {rule.name} mended: {_said(changes)}")
+        return response
+
+    def _mends(self, rule: Rule) -> bool:
+        return self._level_of(self.policies[rule.name]) is EnforcementLevel.REMEDIATE
+
+    def _tell_remedy(
+        self, response: Any, rule: Rule, changes: Sequence[Change], properties: Any
+    ) -> None:
+        response.remediations.append(
+            proto.Remediation(
+                policyName=rule.name,
+                policyPackName=NAME,
+                policyPackVersion=getattr(self, VERSION, "0.0.1"),
+                description=f"{rule.summary} Mended: {_said(changes)}.",
+                properties=properties,
+            )
+        )
+
+    def _level_of(self, policy: RulePolicy) -> EnforcementLevel:
+        level = self._get_enforcement_level(policy)  # type: ignore[attr-defined]
+        if level is policy.enforcement_level:
+            # Nobody set another one, so a settings file that the configuration named counts.
+            level = self.judge.level_of(policy.name) or level
+        found: EnforcementLevel = level
+        return found
 
     def say(self, response: Any, name: str, message: str, urn: str | None = None) -> None:
         """Report under a policy's name and level, unless it is disabled."""
         policy = self.policies[name]
-        level = self._get_enforcement_level(policy)  # type: ignore[attr-defined]
-        if level is policy.enforcement_level:
-            # Nobody set another one, so a settings file that the configuration named counts.
-            level = self.judge.level_of(name) or level
+        level = self._level_of(policy)
         if level is EnforcementLevel.DISABLED:
             return
         if level is EnforcementLevel.REMEDIATE:
@@ -339,6 +392,10 @@ class Servicer:
             response, policy.name, policy.description, level, policy.severity
         )
         report(message, urn)
+
+
+def _said(changes: Sequence[Change]) -> str:
+    return "; ".join(one.words for one in changes)
 
 
 def fast_servicer(base: Any, judge: Judge, policies: Sequence[RulePolicy]) -> Any:

@@ -11,6 +11,7 @@ from gpusize_policies.message import Doubt, Gap, Remark
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
+    from gpusize_policies.remedies import Remedy
 
 Judge = Callable[["Case"], Iterable[Remark | Doubt | Gap]]
 
@@ -53,6 +54,13 @@ class Rule(NamedTuple):
     """What else it may be asked of, where a case has that in place of what it needs."""
     is_off: bool = False
     """Whether it is off until the settings give it a level."""
+    remedy: Remedy | None = None
+    """What it changes where it runs at level `remediate`."""
+
+    @property
+    def remediation(self) -> str:
+        """What it changes, in words; '' where it changes nothing."""
+        return " ".join((self.remedy.__doc__ or "").split()) if self.remedy else ""
 
     @property
     def summary(self) -> str:
@@ -91,12 +99,24 @@ def rule(
     once: bool = False,
     beside: tuple[Needs, ...] = (),
     is_off: bool = False,
+    remedy: Remedy | None = None,
 ) -> Callable[[Judge], Rule]:
     """Turn a function of a case into a rule; `parameters` name the settings it reads."""
 
     def wrap(judge: Judge) -> Rule:
         return Rule(
-            code, name, severity, since, needs, waivable, parameters, judge, once, beside, is_off
+            code,
+            name,
+            severity,
+            since,
+            needs,
+            waivable,
+            parameters,
+            judge,
+            once,
+            beside,
+            is_off,
+            remedy,
         )
 
     return wrap

@@ -8,6 +8,7 @@ every resource of the stack is. Equal questions are answered once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,14 @@ from gpusize_policies.reading import (
 )
 from gpusize_policies.reading.families import expanded, is_several, names_family
 from gpusize_policies.reading.selection import BY_ATTRIBUTES
+from gpusize_policies.remedying import Gathering
 from gpusize_policies.tasks import Tasks, tasks_of, with_task
 
 if TYPE_CHECKING:
     from gpusize.resolving.listed import Survey
     from gpusize_policies.inferred import Work
+    from gpusize_policies.remedies import Change
+    from gpusize_policies.rule import Rule
 
 KINDS = frozenset({COMPONENT, *EXTRACTORS, *PARTED})
 """Types of resources that are judged."""
@@ -111,6 +115,20 @@ class Session:
         found = self._component(seen) if seen.type == COMPONENT else self._alone(seen)
         self._told[seen.urn] = found
         return found
+
+    def remedy(self, seen: Seen, rule: Rule) -> tuple[Change, ...]:
+        """Say what a rule changes of a resource, by what that says itself.
+
+        Nothing is remembered: the resource is judged afterwards, as it then is.
+        """
+        if rule.remedy is None or seen.type == COMPONENT:
+            return ()
+        gathering = Gathering(self.declarations)
+        probe = copy(self)
+        probe.asking, probe._inferred = gathering, set()
+        for part in selections(seen.type, seen.props):
+            probe._whole(seen, part, tasks_of((), ()), ())
+        return gathering.changes(rule, self.asking.waiving)
 
     def finish(self, resources: Sequence[Seen]) -> Iterator[tuple[str, Finding]]:
         """Judge the machines of the whole stack, and say what was not said before."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gpusize_policies.waivers import Waiver
 
 OFF = "off"
+REMEDIATE = "remediate"
+"""Level of a rule that mends what it can; what is left of it is an error."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 PRESETS: dict[str, dict[str, str]] = {
@@ -76,6 +78,8 @@ class Settings(NamedTuple):
             if rule.code == "GPU901" and self.require_declaration:
                 default = "error"
             level = PRESETS[self.preset].get(default, default)
+        if level == REMEDIATE:
+            return Severity.ERROR
         return None if level == OFF else Severity(level)
 
     @property

@@ -30,17 +30,18 @@ from gpusize.settings_file import (
 )
 from gpusize_catalog.problems import printable
 from gpusize_catalog.spelling import did_you_mean
-from gpusize_policies.settings import OFF, PRESETS, Settings
+from gpusize_policies.settings import OFF, PRESETS, REMEDIATE, Settings
 
 if TYPE_CHECKING:
     from gpusize.documents import Document
     from gpusize_catalog.problems import Problem
+    from gpusize_policies.rule import Rule
 
 LEVELS = ("error", "warn", "advice", OFF)
 
 ALL = "all"
 LEVEL_KEY = "enforcementLevel"
-ALL_LEVELS = {"mandatory": "strict", "advisory": "observe"}
+ALL_LEVELS = {"mandatory": "strict", "remediate": "strict", "advisory": "observe"}
 """What a level for all policies means; `disabled` for all is a mistake, and told as one."""
 
 PACK_LEVELS = {"mandatory": "error", "remediate": "error", "advisory": "warn", "disabled": OFF}
@@ -181,13 +182,18 @@ def _read_levels(value: Any, told: Told) -> Any:
         if rule is None:
             close = suggest(str(key))
             told.report(path, "no such rule", f"did you mean {close[0]}?" if close else _RULES_HINT)
-        elif level not in LEVELS:
-            _not_one_of(LEVELS, given, path, told)
+        elif level not in levels_of(rule):
+            _not_one_of(levels_of(rule), given, path, told)
         elif rule.code in levels:
             told.report(path, f"sets {rule.code} a second time", "keep the code or the name")
         else:
             levels[rule.code] = level
     return levels
+
+
+def levels_of(rule: Rule) -> tuple[str, ...]:
+    """Name the levels that a rule may have."""
+    return (*LEVELS, REMEDIATE) if rule.remedy else LEVELS
 
 
 _RULES_HINT = "`gpusize rules` lists them"
@@ -200,12 +206,12 @@ def _word_schema(words: Any, text: str) -> Callable[[], dict[str, Any]]:
 def _levels_schema() -> dict[str, Any]:
     from gpusize_policies.registry import RULES
 
-    names = [word for rule in RULES for word in (rule.code, rule.name)]
+    levels = {word: levels_of(rule) for rule in RULES for word in (rule.code, rule.name)}
     return {
         "description": "Level of a rule, by its code or name; what is not named has its default.",
         "type": "object",
         "additionalProperties": False,
-        "properties": {name: {"enum": list(LEVELS)} for name in names},
+        "properties": {name: {"enum": list(known)} for name, known in levels.items()},
     }
 
 

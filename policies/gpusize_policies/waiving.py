@@ -124,6 +124,13 @@ class Waiving:
         unknown = (f"tags.{WAIVER_TAG}",) if is_open else ()
         return (*outcome.findings, *self._say(subject, facts, unknown))
 
+    def accepts(self, finding: Finding, workload: Workload | None, tag: Value = ABSENT) -> bool:
+        """Tell whether a finding is accepted, without remembering that it was asked."""
+        subject = finding.subject
+        named = ids_in(tag.text) | ids_in(workload.tags.get(WAIVER_TAG, "") if workload else "")
+        standings = (*self.filed, *self._own(workload, subject))
+        return bool(apply([finding], subject, standings, named).waived) or self.known.has(finding)
+
     def of_settings(self) -> tuple[Finding, ...]:
         """Tell of the waivers in the settings that are invalid, once in a run."""
         wrong = [one for one in self.filed if one.faults]

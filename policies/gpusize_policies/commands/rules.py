@@ -59,6 +59,7 @@ def _data(rule: Any) -> dict[str, Any]:
         "waivable": rule.waivable.value,
         "needs": rule.needs.value,
         "parameters": list(rule.parameters),
+        "remediation": rule.remediation or None,
         "docs": rule.docs,
     }
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from gpusize_policies.finding import Severity
 from gpusize_policies.fixes import plain, wrapped
 from gpusize_policies.message import Remark
+from gpusize_policies.remedies import to_on_demand, to_spot
 from gpusize_policies.rule import rule
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
 
 
-@rule("GPU501", "spot-for-user-facing", Severity.ERROR, since="0.1")
+@rule("GPU501", "spot-for-user-facing", Severity.ERROR, since="0.1", remedy=to_on_demand)
 def spot_for_user_facing(case: Case) -> Iterator[Remark]:
     """A service that users wait for runs on spot capacity alone.
 
@@ -116,6 +117,7 @@ def pretraining_without_reservation(case: Case) -> Iterator[Remark]:
     Severity.WARN,
     since="0.1",
     parameters=("minSpotDiscount", "maxSpotAgeDays"),
+    remedy=to_spot,
 )
 def on_demand_for_fault_tolerant_batch(case: Case) -> Iterator[Remark]:
     """Work that may be interrupted pays the on-demand price though spot is much cheaper.

@@ -13,6 +13,7 @@ from gpusize_policies.finding import Severity
 from gpusize_policies.message import Doubt, Remark
 from gpusize_policies.reading import UNKNOWN
 from gpusize_policies.reading.selection import CAPACITY_BLOCK, CLUSTER, NAMED, Role, Selection
+from gpusize_policies.remedies import with_efa
 from gpusize_policies.rule import Needs, rule
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ PERCENT = 100
     since="0.1",
     needs=Needs.RESOURCE,
     parameters=("maxCommunicationShare",),
+    remedy=with_efa,
 )
 def multi_node_without_efa(case: Case) -> Iterator[Remark | Doubt]:
     """Nodes that exchange much in each step are launched without EFA on a type that has it.

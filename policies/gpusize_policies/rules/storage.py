@@ -9,13 +9,14 @@ from gpusize_catalog.units import GB, GIB, gib, usd
 from gpusize_policies.finding import Number, Severity
 from gpusize_policies.fixes import plain
 from gpusize_policies.message import Doubt, Remark
+from gpusize_policies.remedies import larger_root
 from gpusize_policies.rule import Needs, rule
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
 
 
-@rule("GPU601", "root-volume-too-small", Severity.ERROR, since="0.1")
+@rule("GPU601", "root-volume-too-small", Severity.ERROR, since="0.1", remedy=larger_root)
 def root_volume_too_small(case: Case) -> Iterator[Remark]:
     """The declared root volume does not hold the image and the weights that lie on it.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize_policies.finding import Severity
 from gpusize_policies.fixes import plain, wrapped
 from gpusize_policies.message import Doubt, Remark
+from gpusize_policies.remedies import add_tags
 from gpusize_policies.rule import Needs, rule
 
 if TYPE_CHECKING:
@@ -27,7 +28,14 @@ def _bare(case: Case) -> Machine | None:
     return None if case.machine is None or case.machine.is_owned else case.machine
 
 
-@rule("GPU903", "missing-required-tags", Severity.WARN, since="0.1", needs=Needs.MACHINE)
+@rule(
+    "GPU903",
+    "missing-required-tags",
+    Severity.WARN,
+    since="0.1",
+    needs=Needs.MACHINE,
+    remedy=add_tags,
+)
 def missing_required_tags(case: Case) -> Iterator[Remark | Doubt]:
     """A machine with a GPU lacks a tag that the team requires.
 
