@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bench.measured.frame import Row, Skip, number
 from bench.measured.gpus import gpu_id
+from bench.measured.stated import held_by_others
 from gpusize.architecture import Architecture, architecture_of
 from gpusize.memory.formats import find_format
 from gpusize.placement import Layout, Placement
@@ -158,8 +159,7 @@ def _workload(row: Row, architecture: Architecture, catalog: Catalog) -> Inferen
     version = row["engine_version"]
     if version and (DEV_BUILD.match(version) or parse_version(version.replace(".x", "")) is None):
         version = _release(version)
-    name = str(row["engine"] or "vllm").lower()
-    name = ENGINES.get(name, name)
+    name = engine_of(row)
     draft = _draft(row, catalog) if row["speculative"] else None
     context = row["max_model_len"] or architecture.max_position or CONTEXT_WHEN_SILENT
     engine = {
@@ -171,6 +171,7 @@ def _workload(row: Row, architecture: Architecture, catalog: Catalog) -> Inferen
         "eager": bool(row["enforce_eager"]),
         "speculative": draft,
     }
+    held = held_by_others(row)
     workload = parse_workload(
         {
             "kind": "serving",
@@ -179,11 +180,18 @@ def _workload(row: Row, architecture: Architecture, catalog: Catalog) -> Inferen
             "contextLength": context,
             "weightsFormat": _format(row, catalog),
             "kvCacheFormat": _cache(row),
+            "neighbors": [{"name": "others", "memoryGib": held}] if held else [],
             "engine": {key: value for key, value in engine.items() if value is not None},
         }
     )
     assert isinstance(workload, Inference)
     return workload
+
+
+def engine_of(row: Row) -> str:
+    """The engine as the catalog calls it."""
+    name = str(row["engine"] or "vllm").lower()
+    return ENGINES.get(name, name)
 
 
 def _release(version: str) -> str | None:

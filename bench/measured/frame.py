@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.measured.summary import Miss, Summary, Told
+from bench.measured.summary import Judged, Miss, Summary, Told
 from gpusize.memory.result import Fit, Verdict
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import Catalog
@@ -64,6 +64,8 @@ class Asked(NamedTuple):
     held: tuple[Held, ...]
     ran: bool | None = None
     """Whether it ran on the GPU that it names; None where that says nothing."""
+    missing: str = ""
+    """An input of the run that the row does not state."""
 
 
 class Answer(NamedTuple):
@@ -186,7 +188,7 @@ def _hold_one(
             summary.bounds.append(Miss(name, answer.bound, value))
     if asked.ran is not None:
         verdict = (answer.verdict or Verdict.UNKNOWN).value
-        summary.judge(subject.fit, name, verdict, asked.ran, why)
+        summary.judge(subject.fit, Judged(name, verdict, asked.ran, why, asked.missing))
 
 
 def _answered(subject: Subject, row: Row, catalog: Catalog) -> tuple[Answer, str]:

@@ -60,6 +60,7 @@ def tables(summary: Summary) -> str:
         "failed",
         "caught",
         "called fits",
+        "called fits, not all stated",
         "ran",
         "called tight",
         "called does-not-fit",

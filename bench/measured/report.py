@@ -75,10 +75,13 @@ def _fit_lines(name: str, judged: Sequence[Judged]) -> list[str]:
     lines = [
         f"verdicts, {name}: {found['ranRows']} ran, called does-not-fit {found['falseAlarms']},"
         f" tight {found['tight']}; {found['oomRows']} failed, caught {found['caught']}, called fits"
-        f" {found['calledFits']}; unknown {found['unknown']}"
+        f" {found['calledFits']}, the same where not all inputs are stated"
+        f" {found['calledFitsUnstated']};"
+        f" unknown {found['unknown']}"
     ]
     return lines + [
-        f"    {one.id} {'ran' if one.ran else 'failed'}, called {one.verdict}: {one.reason}"
+        f"    {one.id} {'ran' if one.ran else 'failed'}, called {one.verdict}:"
+        f" {one.reason or one.missing}"
         for one in judged
         if one.is_wrong
     ]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from bench.measured.cases import find_gpu, is_built_for, model_of, read
+from bench.measured.cases import engine_of, find_gpu, is_built_for, model_of, read
 from bench.measured.frame import Answer, Asked, Held, Row, Skip, Subject, flag, known, number
+from bench.measured.stated import missing
 from gpusize.memory.fit import fit
 from gpusize.memory.result import Term, Verdict
 from gpusize_catalog.store import Catalog
@@ -46,7 +47,8 @@ def asks(row: Row, catalog: Catalog) -> Asked:
     if has_gpu and row["gpu_memory_utilization"] is not None and (tokens := _tokens(row)):
         held.append(Held(TOKENS, tokens, (f"{group}.kv",)))
     is_judged = has_gpu and context and not row["speculative"]
-    return Asked(tuple(held), _ran(row) if is_judged else None)
+    ran = _ran(row) if is_judged else None
+    return Asked(tuple(held), ran, missing(row, engine_of(row), catalog))
 
 
 def answers(row: Row, catalog: Catalog) -> Answer:

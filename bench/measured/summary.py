@@ -63,6 +63,8 @@ class Judged(NamedTuple):
     verdict: str
     ran: bool
     reason: str
+    missing: str = ""
+    """An input of the run that its row does not state."""
 
     @property
     def is_wrong(self) -> bool:
@@ -85,9 +87,9 @@ class Summary(NamedTuple):
         """The group of that name, made when it is not there."""
         return self.groups.setdefault(name, Group([], []))
 
-    def judge(self, fit: str, name: str, verdict: str, ran: bool, reason: str) -> None:
+    def judge(self, fit: str, judged: Judged) -> None:
         """Keep a verdict."""
-        self.verdicts.setdefault(fit, []).append(Judged(name, verdict, ran, reason))
+        self.verdicts.setdefault(fit, []).append(judged)
 
 
 def empty() -> Summary:
@@ -121,12 +123,18 @@ def group_data(group: Group) -> dict[str, Any]:
 
 
 def fit_data(judged: Sequence[Judged]) -> dict[str, int]:
-    """The table of verdicts against what happened."""
+    """The table of verdicts against what happened.
+
+    `calledFits` are failures that are called fitting; those whose rows do not state all that the
+    run depends on stand apart as `calledFitsUnstated`.
+    """
     table = Counter((one.verdict, one.ran) for one in judged)
+    unstated = sum(one.is_wrong and not one.ran and bool(one.missing) for one in judged)
     return {
         "oomRows": sum(not one.ran for one in judged),
         "caught": table[NOT_FITTING, False] + table[TIGHT, False],
-        "calledFits": table[FITTING, False],
+        "calledFits": table[FITTING, False] - unstated,
+        "calledFitsUnstated": unstated,
         "ranRows": sum(one.ran for one in judged),
         "tight": table[TIGHT, True],
         "falseAlarms": table[NOT_FITTING, True],

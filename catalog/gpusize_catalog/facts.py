@@ -374,6 +374,13 @@ class NameSuffix(NamedTuple):
     note: str
 
 
+class Republisher(NamedTuple):
+    """An owner on the hub that publishes copies of others' models under the models' own names."""
+
+    owner: str
+    note: str
+
+
 class DiffusionComponent(NamedTuple):
     """One component (text encoder, transformer, U-Net, VAE, vocoder) of a pipeline."""
 
@@ -485,6 +492,8 @@ class KernelSupport(NamedTuple):
     late_mib: float | None
     """Memory that the kernels take outside the allocator once they run, after the engine measured;
     None: none is known."""
+    output_copies: float | None
+    """Copies of the widest output that the kernels sum it from; None: none is known."""
     source: str
 
 
@@ -528,10 +537,13 @@ class EngineFacts(NamedTuple):
     newest: str
     """Newest version that the row was held against."""
     budget_of: str
-    """What the memory fraction multiplies: total, free (before loading), free-after-weights,
-    free-after-runtime, or all (no fraction: the engine takes what it needs)."""
+    """What the memory fraction multiplies: total, total-for-cache (all of it cache), free (before
+    loading), free-after-weights, free-after-runtime, or all (no fraction: the engine takes what it
+    needs)."""
     memory_fraction: float | None
     """The engine's default; None: computed from the reserve columns, or there is none."""
+    fraction_by_gpus: str | None
+    """`GPUs=fraction; …`: defaults from so many GPUs of one replica on, in rising order."""
     reserve_mib: float | None
     """Computed default: fixed share left out of the fraction."""
     reserve_token_mib: float | None
@@ -578,6 +590,8 @@ class EngineFacts(NamedTuple):
     reserves: str
     """For how many sequences the cache is laid out at start: one, all (the most that the engine
     runs at once), or all-unless-fraction (all, where no memory fraction is declared)."""
+    reserved_tokens: int | None
+    """Tokens that the cache is laid out for at start, where the declared context is shorter."""
     group_slack: float | None
     """Grouped layout: largest ratio of layer counts that is padded instead of split."""
     block_tokens: int

@@ -26,6 +26,7 @@ from gpusize_catalog.facts import (
     PriceChange,
     PriceType,
     Region,
+    Republisher,
     SpeedFacts,
     StoragePrice,
     TrainerFacts,
@@ -86,6 +87,7 @@ class Catalog:
         self._offerings: dict[str, Mapping[str, Offering]] = {}
         self._matches: dict[str, tuple[ModelFacts, str] | None] = {}
         self._lowered: dict[str, str] = {}
+        self._last_parts: dict[str, list[str]] = {}
 
     def without_prices(self) -> Catalog:
         """Return the same catalog without any price: for what is bought elsewhere than from EC2."""
@@ -302,6 +304,19 @@ class Catalog:
     def suffixes(self) -> tuple[NameSuffix, ...]:
         """Return the endings of hub names that leave the architecture alone."""
         return self._every(t.MODEL_SUFFIXES)
+
+    def republishers(self) -> tuple[Republisher, ...]:
+        """Return the owners that publish copies of others' models under their names."""
+        return self._every(t.REPUBLISHERS)
+
+    def model_under_any_owner(self, last: str) -> tuple[ModelFacts, str] | None:
+        """Find an id or alias by what follows its owner; None where several models have it."""
+        if not self._last_parts:
+            for name in self._names():
+                self._last_parts.setdefault(name.rpartition("/")[2], []).append(name)
+        found = [self.exact_model(name) for name in self._last_parts.get(last.lower(), ())]
+        whole = [one for one in found if one is not None]
+        return whole[0] if len({one[0].id for one in whole}) == 1 else None
 
     def _names(self) -> dict[str, str]:
         """Return ids and aliases by their lower-case form; an id wins over an alias."""

@@ -205,6 +205,13 @@ MODEL_SUFFIXES = Table(
     references={"native_format": ("formats",)},
 )
 
+REPUBLISHERS = Table(
+    "republishers",
+    facts.Republisher,
+    ("owner",),
+    columns_of(facts.Republisher),
+)
+
 DIFFUSION_COMPONENTS = Table(
     "diffusion_components",
     facts.DiffusionComponent,
@@ -227,6 +234,7 @@ TABLES: dict[str, Table[Any]] = {
         MODELS,
         MODEL_ALIASES,
         MODEL_SUFFIXES,
+        REPUBLISHERS,
         DIFFUSION_COMPONENTS,
         ENGINES,
         KERNELS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusize_catalog.units import GIB
+from gpusize_catalog.units import GIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +29,14 @@ def held(neighbors: Iterable[Neighbor], usable: int) -> int:
 def is_share_of_all(engine: EngineFacts) -> bool:
     """Whether the engine takes its fraction of all memory, not of what is free."""
     return engine.budget_of == SHARE_OF_ALL
+
+
+def crowd(usable: int, theirs: int, limit: int, outside: int) -> str:
+    """Why a limit of all memory is not free beside the neighbors; empty where it is."""
+    missing = theirs + limit + outside - usable
+    if missing <= 0:
+        return ""
+    return f"neighbors leave {gib(missing)} less than the declared share of memory"
 
 
 def fraction_left(usable: int, theirs: int, outside: int) -> float:

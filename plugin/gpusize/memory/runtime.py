@@ -35,6 +35,8 @@ PATCHES_PER_TOKEN = 4
 2 by 2); an image of more tokens than the context is not profiled."""
 USUAL_PATCHES = 4096
 """Patches of the largest image where the model's own limit is not known: 896 pixels in 14s."""
+GATED = 2
+"""The widest product of a layer gives the gate and what it gates at once."""
 SORT_FREE_SAMPLING = (8, 0)
 """Compute capability from which sampling without sorting is used (vLLM log on T4: as before)."""
 SMALL_GRAPHS = (1, 2, 4)
@@ -158,6 +160,8 @@ class Step(NamedTuple):
     context: int
     sorts: bool
     """Whether sampling sorts whole rows of logits: GPUs without the kernels that avoid it."""
+    copies: float = 0.0
+    """Copies of the widest output that kernels of the weights' format sum it from."""
 
 
 def activation_bytes(row: EngineFacts, architecture: Architecture, step: Step) -> int:
@@ -167,7 +171,9 @@ def activation_bytes(row: EngineFacts, architecture: Architecture, step: Step) -
     keeps copies of the logits of every sequence while the hidden states are still there.
     """
     batch, number = step.batch, step.number
-    forward = batch.tokens * number * _forward_width(row, architecture, step.tp)
+    width = _forward_width(row, architecture, step.tp)
+    width += step.copies * GATED * (architecture.intermediate or 0) / step.tp
+    forward = batch.tokens * number * width
     hidden = 2 * batch.tokens * architecture.hidden * number
     per_logit = row.sampler_fallback_bytes if step.sorts else row.sampler_bytes
     rows = batch.tokens if row.prefill_logits else min(batch.sequences, batch.tokens)
@@ -229,10 +235,20 @@ def communication_bytes(row: EngineFacts, ranks: int, device: Device) -> int:
     return round(pair * MIB)
 
 
+def _fraction_of(row: EngineFacts, gpus: int) -> float | None:
+    """The fixed fraction of a replica of so many GPUs."""
+    found = row.memory_fraction
+    for step in row.fraction_by_gpus.split(";") if row.fraction_by_gpus else ():
+        least, _, fraction = step.partition("=")
+        if gpus >= int(least):
+            found = float(fraction)
+    return found
+
+
 def default_fraction(row: EngineFacts, device: Device, batch: Batch, gpus: int) -> float | None:
     """The engine's own memory fraction: fixed, or what is left beside a computed reserve."""
     if row.memory_fraction is not None:
-        return row.memory_fraction
+        return _fraction_of(row, gpus)
     if row.reserve_mib is None:
         return None
     reserve = batch.reserve_mib
@@ -271,6 +287,14 @@ def _of_rest(usable: int, fraction: float, parts: Parts) -> Budget:
     return Budget(parts.fixed + cache, free - cache - beside, beside)
 
 
+def _for_cache(usable: int, fraction: float, parts: Parts) -> Budget:
+    """A share of all memory, all of it cache, beside whatever else is there."""
+    cache = int(usable * fraction)
+    beside = parts.activations + parts.graphs
+    free = usable - parts.context - parts.fixed
+    return Budget(parts.fixed + cache, free - cache - beside, beside)
+
+
 def _of_idle(usable: int, fraction: float, parts: Parts) -> Budget:
     """A share of what is free after weights and workspace, all of it cache."""
     taken = parts.fixed + parts.activations
@@ -291,6 +315,7 @@ def _of_all(usable: int, fraction: float, parts: Parts) -> Budget:
 
 BUDGETS: dict[str, Callable[[int, float, Parts], Budget]] = {
     "total": _of_total,
+    "total-for-cache": _for_cache,
     "free": _of_free,
     "free-after-weights": _of_rest,
     "free-after-runtime": _of_idle,

@@ -14,6 +14,7 @@ from gpusize.memory.serving_rank import (
     cache_terms,
     fixed_terms,
     kernel_question,
+    laid_out,
     room,
 )
 from gpusize.placement import Layout
@@ -140,10 +141,10 @@ class Serving:
             )
         return self._kernels[capability]
 
-    def _late(self, known: setup.Setup, capability: tuple[int, int] | None) -> int:
-        """Bytes that the format's kernels take after the engine measured."""
+    def _extra(self, known: setup.Setup, capability: tuple[int, int] | None) -> tuple[int, float]:
+        """Bytes that the format's kernels take after the engine measured, and copies of outputs."""
         row = self._kernel(known, capability) if capability else None
-        return round((row.late_mib or 0) * MIB) if row else 0
+        return (round((row.late_mib or 0) * MIB), row.output_copies or 0.0) if row else (0, 0.0)
 
     def _batch(self, known: setup.Setup, device: Device) -> Batch:
         """Tokens and sequences of one step, declared or the engine's default for the GPU."""
@@ -218,6 +219,8 @@ class Serving:
             rank.error,
             binding(parts, budget.limit, kept, context),
         )
+        if crowd := self._crowd(engine, device, budget.limit):
+            judged, reasons = verdict.at_most_tight(judged, reasons, crowd)
         return Fit(
             judged,
             reasons,
@@ -251,6 +254,15 @@ class Serving:
         outside = round(engine.context_mib * MIB)
         return min(own, neighbors.fraction_left(device.usable, theirs, outside))
 
+    def _crowd(self, engine: EngineFacts, device: Device, limit: int) -> str:
+        """What neighbors leave no room for: a share of all memory that is declared beside them."""
+        around = self.workload.neighbors
+        declared = self.workload.engine.memory_fraction
+        if not around or declared is None or not neighbors.is_share_of_all(engine):
+            return ""
+        outside = round(engine.context_mib * MIB)
+        return neighbors.crowd(device.usable, neighbors.held(around, device.usable), limit, outside)
+
     def _checks_state(self, engine: EngineFacts, cache: KvCache) -> bool:
         """Whether the engine asks for a block of state for each sequence: to capture graphs."""
         checks = engine.state_blocks and not self.workload.engine.eager
@@ -264,8 +276,8 @@ class Serving:
         sorts = capability is not None and capability < runtime.SORT_FREE_SAMPLING
         ranks = max(layout.tp, layout.ep)
         communication = runtime.communication_bytes(known.engine, ranks, device)
-        late = self._late(known, capability)
-        key = (layout.tp, split, batch, sorts, communication, late)
+        late, copies = self._extra(known, capability)
+        key = (layout.tp, split, batch, sorts, communication, late, copies)
         found = self._ranks.get(key)
         if found is None:
             step = Step(
@@ -274,6 +286,7 @@ class Serving:
                 known.number,
                 self.workload.context_length,
                 sorts,
+                copies,
             )
             found = self._ranks[key] = self._needs(known, step, batch, split, (communication, late))
         return found
@@ -291,7 +304,7 @@ class Serving:
         parts = self._parts(engine, step, batch, split, outside)
         cache = self._cache(known, step.tp, batch.tokens, split.stage.layers)
         reserved = self._reserved(engine, batch)
-        kept = cache.bytes_for(self.workload.context_length, reserved)
+        kept = laid_out(engine, cache, self.workload.context_length, reserved)
         fixed = fixed_terms(engine, parts)
         taken = sum([size for _, size in fixed])
         return Rank(

@@ -51,6 +51,14 @@ def room(fit: Fit) -> int:
     return fit.margin or 0
 
 
+def laid_out(engine: EngineFacts, cache: KvCache, context: int, sequences: int) -> int:
+    """Bytes of cache that are there once the engine runs: sequences, or tokens that it reserves."""
+    kept = cache.bytes_for(context, sequences)
+    if engine.reserved_tokens is None:
+        return kept
+    return max(kept, cache.bytes_for(engine.reserved_tokens))
+
+
 def fixed_terms(engine: EngineFacts, parts: Parts) -> tuple[tuple[Term, int], ...]:
     """The terms that count in the engine's budget, cache apart; weights first."""
     terms = [(Term.WEIGHTS, parts.weights)]

@@ -22,6 +22,7 @@ HEADROOM_SHARE = 0.05
 """Margin below max(1 GiB, 5 % of the memory) is tight: estimates miss by 2 to 10 % (GPU104)."""
 OUTCOMES = {
     "total": "refuses to start",
+    "total-for-cache": "fails while it lays out the cache",
     "free": "starts with a pool below one request, or fails while loading",
     "free-after-weights": "cuts the context or fails while loading",
     "free-after-runtime": "refuses to start",
@@ -69,6 +70,13 @@ def judge(
             "left: it may start and run out of memory later"
         )
     return (Verdict.TIGHT if reasons else Verdict.FITS), tuple(reasons)
+
+
+def at_most_tight(
+    judged: Verdict, reasons: tuple[str, ...], why: str
+) -> tuple[Verdict, tuple[str, ...]]:
+    """A verdict that one more reason keeps from `fits`."""
+    return (Verdict.TIGHT if judged is Verdict.FITS else judged), (*reasons, why)
 
 
 def _missing(margin: int, budget: Budget) -> str:

@@ -12,7 +12,7 @@ from bench.measured import __main__ as command
 from bench.measured import run
 from bench.measured.page import END, PAGE, START, tables, written
 from bench.measured.report import report
-from bench.measured.summary import GROUPS, Miss, Told, data, empty, percentile
+from bench.measured.summary import GROUPS, Judged, Miss, Told, data, empty, percentile
 
 JUDGED = (
     ("a", "fits", True),
@@ -32,7 +32,7 @@ def summary():
     group.misses.extend([Miss("a", 11, 10), Miss("b", 5, 10), Miss("c", 10, 10), Miss("d", 12, 10)])
     group.uncovered.append(Told("e", "no facts"))
     for name, verdict, ran in JUDGED:
-        found.judge("other", name, verdict, ran, "a reason")
+        found.judge("other", Judged(name, verdict, ran, "a reason"))
     found.bounds.extend([Miss("a", 20, 10), Miss("b", 9, 10)])
     return found
 
@@ -51,11 +51,19 @@ def test_verdicts_against_what_happened(summary):
         "oomRows": 3,
         "caught": 2,
         "calledFits": 1,
+        "calledFitsUnstated": 0,
         "ranRows": 4,
         "tight": 1,
         "falseAlarms": 1,
         "unknown": 1,
     }
+
+
+def test_failures_of_rows_that_do_not_state_all_stand_apart(summary):
+    summary.judge("other", Judged("x", "fits", False, "", "the version is not stated"))
+    found = data(summary)["fit"]["other"]
+    assert (found["oomRows"], found["calledFits"], found["calledFitsUnstated"]) == (4, 1, 1)
+    assert "    x failed, called fits: the version is not stated" in report(summary, 1)
 
 
 def test_bounds(summary):
@@ -96,7 +104,7 @@ def test_figures_stand_between_their_marks(summary):
     assert found.endswith(f"{END}\nafter\n")
     assert "yesterday" not in found
     assert "| 5 | 4 | 15.0 % | 41.0 % | 75 % | +5.0 % |" in found
-    assert "| pipelines and other | 3 | 2 | 1 | 4 | 1 | 1 | 1 |" in found
+    assert "| pipelines and other | 3 | 2 | 1 | 0 | 4 | 1 | 1 | 1 |" in found
     assert "on 1 of 2 rates; the median ratio of the two is 1.45" in found
     assert written(found, tables(summary)) == found
 

@@ -284,3 +284,80 @@ def test_a_row_is_cited_by_its_versions(row):
     assert runtime.row_name(row(version_before="")) == "vllm 0.17.0.."
     every = row(version_from="", version_before="")
     assert runtime.row_name(every) == "vllm (any version)"
+
+
+# Kernels that sum copies of their output
+
+
+def test_copies_of_the_widest_output_are_alive_in_the_forward_pass(needs):
+    """Gate and up of one layer, 512 wide, for 1000 tokens of two bytes."""
+    assert needs(DENSE, {"copies": 8}) == FORWARD + 8 * 1000 * 2 * 2 * 512
+    assert needs(DENSE, {"copies": 8, "tp": 2}) == 1000 * 2 * (3 * 256 + 4 * 256 + 8 * 512)
+
+
+def test_awq_of_tgi_sums_eight_copies_before_marlin(catalog):
+    """text-generation-inference 1.1 to 2.2: gemm_forward_cuda with 8 splits."""
+    rows = [row for row in catalog.kernels("awq", "tgi") if row.support == "native"]
+    assert [(row.engine_before, row.output_copies) for row in rows] == [("2.3.0", 8), ("", None)]
+
+
+# Fractions and reserves of versions
+
+
+@pytest.mark.parametrize(
+    ("gpus", "fraction"), [(1, 0.88), (2, 0.87), (3, 0.87), (4, 0.85), (8, 0.81), (16, 0.79)]
+)
+def test_old_sglang_takes_its_fraction_by_the_gpus(engine, gpus, fraction):
+    """SGLang 0.4.7, server_args."""
+    row = engine("sglang", "0.4.7")
+    assert runtime.default_fraction(row, SWITCHED, Batch(8192, 160), gpus) == fraction
+
+
+@pytest.mark.parametrize(
+    ("version", "budget", "fraction"),
+    [
+        ("0.9.3", "all", None),
+        ("1.1.0", "free-after-runtime", 1.0),
+        ("2.2.0", "free-after-runtime", 0.95),
+        ("2.4.1", "free-after-runtime", 0.9),
+        ("3.0.1", "total", 0.95),
+        ("3.2.0", "total", 0.93),
+        ("3.3.7", "total", 0.9),
+    ],
+)
+def test_shares_of_tgi_by_version(engine, version, budget, fraction):
+    """text-generation-inference, flash_causal_lm.py and globals.py of each release."""
+    row = engine("tgi", version)
+    assert (row.budget_of, row.memory_fraction) == (budget, fraction)
+
+
+@pytest.mark.parametrize(
+    ("version", "budget", "fraction"),
+    [("0.2.1", "total-for-cache", 0.5), ("0.2.2", "free-after-weights", 0.8)],
+)
+def test_shares_of_lmdeploy_by_version(engine, version, budget, fraction):
+    """LMDeploy, BlockManager.cc and messages.py of each release."""
+    row = engine("lmdeploy", version)
+    assert (row.budget_of, row.memory_fraction) == (budget, fraction)
+
+
+@pytest.mark.parametrize(
+    ("version", "layout", "latent"),
+    [
+        ("0.5.7", "preallocated-whole", False),
+        ("0.6.0", "preallocated", False),
+        ("0.12.0", "preallocated", True),
+    ],
+)
+def test_caches_of_ollama_by_version(engine, version, layout, latent):
+    """Ollama, kvcache and llama.cpp as it ships it."""
+    row = engine("ollama", version)
+    assert (row.cache_layout, row.latent_cache) == (layout, latent)
+
+
+def test_a_share_of_all_memory_is_cache_beside_everything_else():
+    parts = Parts(10, 3, 2, 1, 0, 4, graphs_in_budget=False)
+    budget = runtime.BUDGETS["total-for-cache"](100, 0.5, parts)
+    assert budget.limit == 10 + 1 + 50
+    assert budget.slack == 100 - 4 - (10 + 1 + 50) - (3 + 2)
+    assert budget.beside == 3 + 2

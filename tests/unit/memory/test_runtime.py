@@ -178,6 +178,7 @@ def test_each_engine_has_its_own_denominator():
         "free-after-weights": 40 + (100 - 2 - 40) // 2,
         "free-after-runtime": 45 + (100 - 2 - 45 - 3) // 2,
         "all": 49,
+        "total-for-cache": 40 + 100 // 2,
     }
 
 

@@ -355,10 +355,10 @@ def test_late_buffers_must_have_room_beside_the_budget(serving, catalog):
     sizer = serving(MOE, weightsFormat="mxfp4", declared={"version": "0.19.0"})
     known = sizer.setup
     assert known is not None
-    assert sizer._late(known, (9, 0)) == round(late * MIB)
-    assert sizer._late(known, None) == 0
+    assert sizer._extra(known, (9, 0)) == (round(late * MIB), 0)
+    assert sizer._extra(known, None) == (0, 0)
     plain = serving()
-    assert plain._late(plain.setup, (9, 0)) == 0
+    assert plain._extra(plain.setup, (9, 0)) == (0, 0)
 
 
 def test_a_kernel_that_is_not_tabled_is_a_question(serving):
@@ -419,3 +419,33 @@ def test_a_known_model_has_no_problems(serving):
 
 def test_names_of_widths_are_those_of_numbers():
     assert setup.FULL_NAMES == {8: "8-bit", 16: "16-bit", 32: "32-bit"}
+
+
+# What an engine lays out at start, and what neighbors leave
+
+
+def test_a_cache_is_as_long_as_what_the_engine_reserves(serving):
+    short = serving(row={"reserved_tokens": 4000}).measure(H100, Layout())
+    assert dict(short.terms)[Term.KV_CACHE] == 4000 * TOKEN
+    long = serving(row={"reserved_tokens": 160}).measure(H100, Layout())
+    assert dict(long.terms)[Term.KV_CACHE] == 63 * 16 * TOKEN
+
+
+@pytest.mark.parametrize(
+    ("fraction", "held", "verdict"),
+    [(0.9, 0, Verdict.FITS), (0.9, 7.9, Verdict.FITS), (0.9, 7.91, Verdict.TIGHT)],
+)
+def test_a_declared_share_must_be_free_beside_neighbors(serving, fraction, held, verdict):
+    """A tenth of 80 GiB is 8 GiB, of which the engine's context takes 100 MiB."""
+    around = [{"name": "others", "memoryGib": held}] if held else []
+    sizer = serving(declared={"memoryFraction": fraction, "eager": True}, neighbors=around)
+    found = sizer.measure(H100, Layout())
+    assert found.verdict is verdict
+    told = any("neighbors leave" in reason for reason in found.reasons)
+    assert told is (verdict is Verdict.TIGHT)
+
+
+def test_a_share_that_is_not_declared_is_what_neighbors_leave(serving):
+    around = [{"name": "others", "memoryGib": 20}]
+    found = serving(neighbors=around).measure(H100, Layout())
+    assert not any("neighbors leave" in reason for reason in found.reasons)

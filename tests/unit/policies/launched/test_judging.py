@@ -207,9 +207,16 @@ def test_contradictions_are_those_that_both_say(text: str, fields: list[str]) ->
 
 
 def test_a_gguf_copy_is_its_model_where_the_name_is_clear() -> None:
-    text = "llama-server -hf bartowski/Qwen2.5-7B-Instruct-GGUF:Q8_0"
-    workload, _ = declare(inferred(text), CATALOG, "us-east-1")
-    assert (workload.model, workload.weights_format) == ("Qwen/Qwen2.5-7B-Instruct", "gguf-q8_0")
+    """Owners that the catalog knows keep their name, of others the model's own is taken."""
+    for owner, model in (
+        ("bartowski", "bartowski/Qwen2.5-7B-Instruct-GGUF"),
+        ("somebody", "Qwen/Qwen2.5-7B-Instruct"),
+    ):
+        text = f"llama-server -hf {owner}/Qwen2.5-7B-Instruct-GGUF:Q8_0"
+        workload, _ = declare(inferred(text), CATALOG, "us-east-1")
+        assert (workload.model, workload.weights_format) == (model, "gguf-q8_0")
+        found = CATALOG.find_model(workload.model)
+        assert found is not None and found.id == "Qwen/Qwen2.5-7B"
 
 
 def test_a_draft_model_that_nobody_knows_is_left_out_and_said() -> None:
