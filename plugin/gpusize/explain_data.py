@@ -123,6 +123,7 @@ def fit_data(fit: Fit) -> dict[str, Any]:
         "marginGib": _gib(fit.margin),
         "bandGib": _gib(fit.band),
         "confidence": fit.confidence,
+        **({"measured": fit.measured} if fit.measured else {}),
     }
     if fit.sharding:
         return {

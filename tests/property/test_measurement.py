@@ -110,7 +110,7 @@ def test_a_peak_equal_to_the_estimate_changes_nothing_but_the_doubt(
             verdict=estimated.verdict,
             reasons=estimated.reasons,
             band=estimated.band,
-            constants=estimated.constants,
+            measured=estimated.measured,
         )
         == estimated
     )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusize.constraints import DECLARATION
-from gpusize.team import Team, TeamRules
+from gpusize.team import TeamRules
 from gpusize.workload import parse_workload
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies.case import Case
@@ -35,6 +35,16 @@ def _catalog() -> Catalog:
     return load()
 
 
+MEASURED = st.fixed_dictionaries(
+    {
+        "gpu": st.sampled_from(["L4", "L40S", "H100"]),
+        "engine": st.sampled_from(["vllm@0.20.1", "vllm@99"]),
+        "weightsGib": st.sampled_from([5, 15, 35]),
+        "overheadGib": st.sampled_from([0.5, 2, 12]),
+        "date": st.sampled_from(["2026-11-01", "2024-11-01"]),
+        "source": st.just("log"),
+    }
+)
 DECLARED = st.fixed_dictionaries(
     {
         "kind": st.sampled_from(["serving", "batch-inference", "evaluation"]),
@@ -46,6 +56,7 @@ DECLARED = st.fixed_dictionaries(
     optional={
         "weightsFormat": st.sampled_from(["bf16", "fp8", "awq"]),
         "promptTokens": st.just({"mean": 500, "p95": 1200}),
+        "measured": st.lists(MEASURED, min_size=1, max_size=2),
     },
 )
 PINS = st.fixed_dictionaries(
@@ -99,7 +110,7 @@ def test_nothing_bad_is_found_in_what_gpusize_chose(declared: dict[str, Any]) ->
 def test_what_gpusize_chose_is_what_the_team_allows(
     declared: dict[str, Any], rules: TeamRules
 ) -> None:
-    case, findings = _judge(declared, Settings(team=Team(rules)))
+    case, findings = _judge(declared, Settings(team=rules))
     assert case.resolution is not None
     bad = [one for one in findings if one.severity is not Severity.ADVICE]
     if case.resolution.plan is not None:

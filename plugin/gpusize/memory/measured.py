@@ -110,7 +110,7 @@ def sized(
     if fit.need is not None and fit.need < floor:
         told = f"{gib(fit.need)} with it are less than the {gib(floor)} that it needs in any case"
         return sizer.measure(device, layout), near._replace(differences=(told,))
-    return fit._replace(constants=(*fit.constants, label(near.measurement))), near
+    return fit._replace(measured=f"{near.measurement.gpu}, {near.measurement.date}"), near
 
 
 def _nearest(
@@ -159,11 +159,6 @@ def taken_of(one: Measurement) -> Taken:
     """What was measured, in bytes."""
     sizes = (one.weights_gib, one.overhead_gib, one.peak_gib)
     return Taken(*[round((size or 0.0) * GIB) for size in sizes])
-
-
-def label(one: Measurement) -> str:
-    """How it is cited among the constants of a fit."""
-    return f"measured on {one.gpu}, {one.date}"
 
 
 def rank_of(rank: Rank, engine: EngineFacts, taken: Taken, state: int) -> Rank:

@@ -125,6 +125,8 @@ class Fit(NamedTuple):
     saved: tuple[int, int] | None = None
     """Bytes of the trained weights and of the optimizer's states of the rank, wherever they lie:
     what a checkpoint of a training run writes; None where terms alone say it."""
+    measured: str = ""
+    """The measurement that takes the place of the estimate, as GPU and day; mostly none."""
 
     @property
     def margin(self) -> int | None:

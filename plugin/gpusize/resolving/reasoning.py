@@ -90,7 +90,8 @@ def _memory(candidate: Candidate) -> str:
     at = f"with one sequence of {fit.context_length} tokens{room}"
     if fit.output is not None:
         at = f"at its fullest stage, {fit.output.stage}"
-    return f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable {at}"
+    how = f", as measured ({fit.measured})" if fit.measured else ""
+    return f"{where} {word} it: {gib(fit.need)} of {gib(fit.budget)} usable {at}{how}"
 
 
 def _speed(candidate: Candidate) -> Iterator[str]:

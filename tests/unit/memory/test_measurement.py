@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from gpusize.explain_data import fit_data
 from gpusize.memory.fit import Sizing
 from gpusize.memory.measured import OVERHEAD_ERROR, PEAK_ERROR, Software, software_of
 from gpusize.memory.result import Fit, Term, Verdict
+from gpusize.resolve import resolve
 from gpusize.resolving.changes import _changed
 from gpusize.resolving.study import Study
 from gpusize.workload import Workload, parse_workload
@@ -99,7 +101,7 @@ def test_terms_of_an_engine_are_as_measured_and_the_cache_is_computed(fit):
     assert found.need == taken + GIB == sum(size for _, size in found.terms)
     assert found.sequences == pytest.approx(found.kv_pool / GIB, abs=0.01)
     assert found.band <= estimated.band
-    assert found.constants == (*estimated.constants, "measured on L4, 2026-11-01")
+    assert (found.measured, estimated.measured) == ("L4, 2026-11-01", "")
 
 
 def test_the_doubt_of_a_measured_overhead_is_its_own_or_the_estimates(fit):
@@ -137,7 +139,7 @@ def test_what_lies_outside_an_engines_budget_stays_as_estimated(study, place, en
     }
     same = study({**SERVING, "engine": engine, "weightsFormat": "fp8"}, one).sizing
     found = same.fit(place("g6e.xlarge"))
-    assert "measured on L40S, 2026-11-01" in found.constants
+    assert found.measured == "L40S, 2026-11-01"
     assert found.terms == estimated.terms
     assert (found.need, found.budget, found.kv_pool) == (
         estimated.need,
@@ -261,8 +263,7 @@ def test_slices_and_whole_gpus_are_kept_apart(study, place):
     """Fits are shared among GPUs of the same memory only where nothing was measured."""
     sizing = study(SERVING, ON_L4).sizing
     measured, other = (sizing.fit(place(name)) for name in ("g6.xlarge", "g5.xlarge"))
-    assert "measured on L4, 2026-11-01" in measured.constants
-    assert "measured on L4, 2026-11-01" not in other.constants
+    assert (measured.measured, other.measured) == ("L4, 2026-11-01", "")
 
 
 def test_software_is_a_range_of_versions_that_use_memory_alike():
@@ -298,3 +299,36 @@ def test_a_changed_declaration_was_not_measured(study):
         assert _changed(one, one.settings, kept).workload.measured == one.workload.measured
     for gone in ({"weights_format": "fp8"}, {"context_length": 4096, "tp": 2}):
         assert _changed(one, one.settings, gone).workload.measured == ()
+
+
+def test_an_answer_says_that_it_was_measured(catalog):
+    workload = declared(SERVING, ON_L4, instanceType="g6.xlarge")
+    resolution = resolve(workload, catalog, today=DAY)
+    assert resolution.plan is not None
+    first = resolution.plan.reasons[0]
+    assert first.startswith("one L4 holds it: 17.5 GiB of 20.3 GiB usable")
+    assert first.endswith(", as measured (L4, 2026-11-01)")
+    assert fit_data(resolution.candidate.fit)["measured"] == "L4, 2026-11-01"
+    plain = resolve(declared(SERVING, instanceType="g6.xlarge"), catalog, today=DAY)
+    assert "measured" not in fit_data(plain.candidate.fit)
+    assert "measured" not in plain.plan.reasons[0]
+
+
+def test_a_search_takes_what_was_measured_on_the_gpu_at_hand(catalog):
+    """6 GiB of overhead where 1.4 were estimated: the next GPU is as large, and not measured."""
+    free = resolve(declared(SERVING), catalog, today=DAY)
+    assert (free.plan.gpu, free.plan.instance_type) == ("L4", "g6.xlarge")
+    full = resolve(declared(SERVING, {**ON_L4, "overheadGib": 6.0}), catalog, today=DAY)
+    assert full.plan.gpu != "L4"
+    assert full.candidate.fit.measured == ""
+
+
+def test_a_measured_peak_opens_a_gpu_that_the_estimate_refuses(catalog):
+    one = {"gpu": "L4", "trainer": "hf", "peakGib": 18, **WHERE}
+    run = {key: LORA[key] for key in LORA if key != "recompute"} | {"samples": 2000}
+    without = resolve(declared(run), catalog, today=DAY)
+    assert "g6.xlarge" not in [plan.instance_type for plan in without.runners_up]
+    found = resolve(declared(run, one), catalog, today=DAY)
+    assert "g6.xlarge" in [plan.instance_type for plan in found.runners_up]
+    assert resolve(declared(run, one, instanceType="g6.xlarge"), catalog, today=DAY).plan
+    assert resolve(declared(run, instanceType="g6.xlarge"), catalog, today=DAY).plan is None
