@@ -22,6 +22,7 @@ from typing import Literal, TypedDict
 '''
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
+INDENT = " " * 8
 LINE_LENGTH = 100
 """Of the repository's formatter, whose output the file must be."""
 
@@ -49,12 +50,15 @@ def _mapping(name: str, description: str, fields: dict[str, Any], types: dict[st
 
 
 def _line(name: str, annotation: str) -> str:
-    """One field; words that are too many for a line stand in one of their own, as formatted."""
+    """One field, as formatted: words that are too many stand in a line, else in one each."""
     line = f"    {name}: {annotation}"
     if len(line) <= LINE_LENGTH:
         return line
-    head, _, words = line.partition("[")
-    return f"{head}[\n        {words[:-1]}\n    ]"
+    head, _, rest = line.partition("[")
+    words = f"{INDENT}{rest[:-1]}"
+    if len(words) > LINE_LENGTH:
+        words = "\n".join([f"{INDENT}{word}," for word in rest[:-1].split(", ")])
+    return f"{head}[\n{words}\n    ]"
 
 
 def _annotation(field: dict[str, Any], types: dict[str, Any]) -> str:
