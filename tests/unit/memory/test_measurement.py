@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gpusize.explain_data import fit_data
 from gpusize.memory.fit import Sizing
-from gpusize.memory.measured import OVERHEAD_ERROR, PEAK_ERROR, Software, software_of
+from gpusize.memory.measured import (
+    OVERHEAD_ERROR,
+    PEAK_ERROR,
+    Software,
+    Taken,
+    rank_of,
+    software_of,
+)
 from gpusize.memory.result import Fit, Term, Verdict
+from gpusize.memory.runtime import Parts
+from gpusize.memory.serving_rank import Rank
 from gpusize.resolve import resolve
 from gpusize.resolving.changes import _changed
 from gpusize.resolving.study import Study
@@ -112,6 +122,20 @@ def test_the_doubt_of_a_measured_overhead_is_its_own_or_the_estimates(fit):
     assert large.band == fit(SERVING).band < OVERHEAD_ERROR * 3 * GIB
 
 
+def test_the_doubt_of_the_cache_stays_beside_it(catalog):
+    """300 of 1,000 bytes of overhead and 4 % of 10,000 of cache: 500, as 3 and 4 make 5."""
+    (row,) = [one for one in catalog.engines("vllm") if one.version_from == "0.20.0"]
+    parts = Parts(5_000, 100, 40, 200, 60, 0, graphs_in_budget=True)
+    rank = Rank(parts, 5_400, SimpleNamespace(error=0.04), 10_000, (), 10**6)
+    found = rank_of(rank, row, Taken(4_800, 1_000, 0), 2_000)
+    assert found.error == 500
+    assert found.taken == 5_800
+    assert found.parts == Parts(4_800, 250, 100, 500, 150, 0, graphs_in_budget=True)
+    assert dict(found.terms)[Term.KV_CACHE] == 8_000
+    assert dict(found.terms)[Term.RECURRENT_STATE] == 2_000
+    assert rank_of(rank._replace(error=499), row, Taken(4_800, 1_000, 0), 0).error == 499
+
+
 def test_the_overhead_is_told_apart_as_the_estimate_tells_it(fit):
     parts = (Term.ACTIVATIONS, Term.CUDA_GRAPHS, Term.RUNTIME_OVERHEAD)
     found, estimated = fit(SERVING, ON_L4), fit(SERVING)
@@ -181,6 +205,14 @@ def test_what_a_gpu_holds_at_most_follows_from_the_measured_peak(fit):
     ]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[1] == estimated.longest_context > lengths[2]
+
+
+def test_a_peak_is_of_the_mode_of_sharding_that_is_estimated(fit):
+    """On less memory copies would share their weights; what was measured ran as it is judged."""
+    estimated = fit(LORA, on="g6e.12xlarge", dp=4)
+    one = {"gpu": "L40S", "trainer": "hf", "dp": 4, "peakGib": 43, **WHERE}
+    found = fit(LORA, one, on="g6e.12xlarge", dp=4)
+    assert (found.sharding, found.need) == (estimated.sharding, 43 * GIB) == ("ddp", 43 * GIB)
 
 
 def test_a_peak_that_exceeds_the_gpu_does_not_fit(fit):
