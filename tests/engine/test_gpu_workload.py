@@ -285,7 +285,15 @@ def test_plain_resources_are_judged_by_the_declaration_they_point_at(workshop):
     assert memory == {"bad", "template"}
     market = {one.resource for one in run.violations if one.policy == "spot-for-user-facing"}
     assert market == {"spot"}
-    assert not {one.resource for one in run.violations} & {"good", "untagged"}
+    told = {(one.resource, one.policy, one.level) for one in run.violations}
+    # One instance in one zone that users wait for: advice of its own.
+    assert {one for one in told if one[0] == "good"} == {
+        ("good", "production-without-fallback", "advisory")
+    }
+    # Nobody declared it: told, and an error only where the settings require a declaration.
+    assert {one for one in told if one[0] == "untagged"} == {
+        ("untagged", "undeclared-gpu", "advisory")
+    }
 
 
 TRAINED = {
