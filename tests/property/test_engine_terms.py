@@ -93,7 +93,7 @@ def test_a_fraction_of_the_engines_own_is_a_share(
     batch = runtime.default_batch(row, device, context)
     assert batch.tokens > 0 and batch.sequences > 0
     fraction = runtime.default_fraction(row, device, batch, gpus)
-    assert fraction is None or 0 <= fraction < 1
+    assert fraction is None or 0 <= fraction <= 1, "TGI before 2.0 took all that was free"
     more = runtime.default_fraction(row, device, batch, gpus + 1)
     assert (fraction is None) == (more is None)
     if fraction is not None and more is not None:
@@ -164,7 +164,7 @@ def test_the_most_that_holds_is_the_last_that_does(largest: int, limit: int) -> 
 def test_a_reserve_in_place_of_all_columns_counts_alone(
     device: Device, usable: int, mib: int
 ) -> None:
-    row = next(row for row in ROWS if row.engine == "sglang")._replace(
+    row = next(row for row in ROWS if row.reserve_mib is not None)._replace(
         reserve_gpu_mib=None, reserve_large_mib=None
     )
     where = device._replace(usable=usable + GIB)
