@@ -7,6 +7,8 @@ from typing import Any
 
 from gpusize.tokens import WORKLOAD_TAG
 from gpusize_policies.reading import EXTRACTORS, PARTED
+from gpusize_policies.reading.kubernetes import PACKAGE, PODS
+from gpusize_policies.reading.kubernetes.objects import SHAPES, Part
 from tests.resources import samples
 from tests.unit.policies.test_reading import BY_TYPE
 
@@ -67,6 +69,12 @@ SERVICES = {
 }
 
 
+KUBERNETES = """Of each pod its devices, its memory, what it asks of nodes, and what its containers
+start: see [kubernetes.md](kubernetes.md). Nodes are `aws:eks/nodeGroup:NodeGroup`,
+`kubernetes:karpenter.sh/v1:NodePool` and `v1beta1`.
+"""
+
+
 def resource_page(mark: str) -> str:
     """Return the page; `mark` says how it came to be."""
     read = _read()
@@ -75,16 +83,33 @@ def resource_page(mark: str) -> str:
         kinds = sorted(kind for kind in read if kind.startswith(f"aws:{service}/"))
         rows = [f"| `{kind}` | {', '.join(f'`{one}`' for one in read[kind])} |" for kind in kinds]
         parts.append("\n".join([f"## {name}\n", "| type | properties |", "|---|---|", *rows]))
+    parts.append(_pods())
     rows = [f"| {what} | {why} |" for what, why in LEFT_OUT.items()]
     left = "\n".join([NOTES, "| resource | why |", "|---|---|", *rows])
     return "\n\n".join([*parts, left]) + "\n"
+
+
+def _pods() -> str:
+    """The objects of Kubernetes, whose pods all have the same properties."""
+    rows = [
+        f"| `{PACKAGE}{kind}` | {', '.join(f'`{_pod_path(one)}`' for one in shape)} |"
+        for kind, shape in sorted(SHAPES.items())
+    ]
+    head = ["## Kubernetes\n", KUBERNETES, "| type | pod |", "|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def _pod_path(part: Part) -> str:
+    each = f"{part.each}[]" if part.each else ""
+    return ".".join(filter(None, (each, part.template, part.spec)))
 
 
 def _read() -> dict[str, list[str]]:
     """The properties of each type that is read."""
     known = [(kind, props) for kind, props in BY_TYPE.items()]
     known += [(one.type, one.properties) for one in samples()]
-    found: dict[str, dict[str, None]] = {kind: {} for kind in (*EXTRACTORS, *PARTED)}
+    kinds = (kind for kind in (*EXTRACTORS, *PARTED) if kind not in PODS)
+    found: dict[str, dict[str, None]] = {kind: {} for kind in kinds}
     for kind, props in known:
         found[kind].update(dict.fromkeys(_leaves(props)))
     return {kind: sorted(paths) for kind, paths in found.items()}

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         VisionLanguageFineTuning,
         VisionLanguagePreTraining,
     )
+    from gpusize.declaring.sidecar import Sidecar
     from gpusize_catalog.store import Catalog
 
 __all__ = [
@@ -260,6 +261,21 @@ def parse_workloads(
     from gpusize.declaring.declaration import read_workloads
 
     return read_workloads(raw, file, lines, catalog)
+
+
+def parse_file(
+    raw: Any,
+    file: str = "",
+    lines: Mapping[str, tuple[int, int]] | None = None,
+    catalog: "Catalog | None" = None,
+) -> "tuple[dict[str, Workload], Sidecar]":
+    """Turn a file's content into its workloads and what it says of the stack beside them.
+
+    Takes and raises what `parse_workloads` does.
+    """
+    from gpusize.declaring.declaration import read_file
+
+    return read_file(raw, file, lines, catalog)
 
 
 def workload_schema() -> dict[str, Any]:

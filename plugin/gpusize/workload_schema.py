@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpusize.declaring import sidecar
 from gpusize.declaring.declaration import NAME_LENGTH
 from gpusize.declaring.fields import FieldSpec, fields_of, specs_of
 from gpusize.declaring.vocabulary import words_of
@@ -46,8 +47,8 @@ def schema(catalog: Catalog | None = None) -> Json:
         "title": "gpusize declarations",
         "description": "Workloads by name, as gpusize.yaml has them.",
         "type": "object",
-        "properties": {"workloads": _names()},
-        "required": ["workloads"],
+        "properties": {"workloads": _names(), **sidecar.schema()},
+        "anyOf": [{"required": [key]} for key in ("workloads", *sidecar.KEYS)],
         "additionalProperties": False,
         "$defs": dict(sorted(definitions.items())),
     }

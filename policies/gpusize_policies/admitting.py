@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusize_catalog.problems import GpuSizeError
+from gpusize_policies.lodging import lodged
 from gpusize_policies.reading import Role, Selection, Value
 from gpusize_policies.reading.requirements import admitted
 from gpusize_policies.reading.selection import BY_ATTRIBUTES, ON_DEMAND
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 def opened(selection: Selection, context: Context, region: str) -> Selection:
     """Fill in the types that attributes admit; a host of a family is judged as its first type."""
+    if selection.places.says:
+        return lodged(selection, context.catalog, region)
     if not selection.requirements.says:
         return selection
     asked = selection.requirements.value
@@ -41,7 +44,9 @@ def _markets(selection: Selection) -> tuple[str, ...]:
 
 
 def is_choice(selection: Selection) -> bool:
-    """Tell whether attributes alone say what is launched, and some types have them."""
+    """Tell whether attributes alone say what is launched, or a scheduler picks among types."""
+    if selection.places.says:
+        return selection.types.says
     return selection.instance_type == BY_ATTRIBUTES and bool(
         selection.admitted.value and selection.types.value
     )

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpusize.tokens import COMPONENT
-from gpusize_policies.decode import decode, may_point, may_select, may_start, text_of
+from gpusize_policies.decode import (
+    decode,
+    may_ask,
+    may_point,
+    may_select,
+    may_start,
+    text_of,
+)
 from gpusize_policies.machines import Seen
 from gpusize_policies.reading import (
     BLOCK,
@@ -20,6 +27,7 @@ from gpusize_policies.reading import (
     Props,
     Value,
 )
+from gpusize_policies.reading.kubernetes import NODES, PODS
 from gpusize_policies.reading.networks import JOINING
 from gpusize_policies.reading.tags import DEFAULT_TAGS
 from gpusize_policies.session import KINDS
@@ -77,6 +85,8 @@ def concerns(resource: Any) -> bool:
         return False
     if resource.type == COMPONENT:
         return True
+    if resource.type in PODS:
+        return may_ask(resource.properties)
     return may_point(resource.properties) or may_start(resource.properties)
 
 
@@ -84,10 +94,12 @@ def tied_seen(
     resources: Sequence[Any],
     inputs: Mapping[str, Any],
     knows: Callable[[str], bool] = lambda _: False,
+    ties: Callable[[str, str, str], bool] = lambda *_: False,
 ) -> Iterator[Seen]:
     """Decode those resources of a stack that may point at a workload, and what they rest on.
 
-    So may those that select a type of which `knows` says that it can have accelerators.
+    So may those that select a type of which `knows` says that it can have accelerators, and those
+    that `ties` says something else ties to one, by type, name and URN.
     """
     by_urn = {one.urn: one for one in resources if one.type in CONCERNED}
     behind = {
@@ -98,13 +110,18 @@ def tied_seen(
     open_urns = [
         urn
         for urn, one in by_urn.items()
-        if _may_matter(urn, behind, by_urn) or may_select(inputs.get(urn, one.properties), knows)
+        if ties(one.type, one.name, urn)
+        or _may_matter(urn, behind, by_urn)
+        or (one.type not in PODS and may_select(inputs.get(urn, one.properties), knows))
     ]
     tied: dict[str, None] = {}
+    nodes = [urn for urn, one in by_urn.items() if one.type in NODES]
     while open_urns:
         urn = open_urns.pop()
         if urn in by_urn and urn not in tied:
             tied[urn] = None
+            if by_urn[urn].type in PODS:
+                open_urns += nodes
             open_urns += (on for urns in behind[urn].values() for on in urns)
             open_urns += joins.get(urn, ())
     for urn, one in by_urn.items():

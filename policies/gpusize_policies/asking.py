@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.tokens import COMPONENT
 from gpusize_policies.case import Case, Decided
-from gpusize_policies.finding import Finding, Subject
+from gpusize_policies.finding import Finding, Provenance, Subject
 from gpusize_policies.judge import asked, evaluate, told_once
+from gpusize_policies.lodging import on_share, share_of, shared
 from gpusize_policies.message import ANYONE, renamed
 from gpusize_policies.reading import ABSENT, Selection, Value
 from gpusize_policies.reading.values import first
@@ -81,6 +82,8 @@ class Asking:
         self.answers: dict[object, Answer] = {}
         self._shares: dict[tuple[str, str], Share] = {}
         """What each part of a resource takes of the run's budgets, by URN and place."""
+        self._views: dict[object, Catalog] = {}
+        """The catalog as pods see it that take some of the GPUs of a node."""
         self._once: dict[str, str] = {}
         """Resource that a rule spoke on whose finding holds for the whole run, by code."""
 
@@ -93,6 +96,18 @@ class Asking:
     def _unpriced(self) -> Catalog:
         """The catalog for what is not bought from EC2: its prices are not those of others."""
         return self.declarations.context.catalog.without_prices()
+
+    def catalog_of(self, part: Selection | None) -> Catalog:
+        """The catalog as what runs sees it: without prices of others, or a share of nodes."""
+        catalog = self.declarations.context.catalog
+        if part is not None and part.seller:
+            return self._unpriced
+        share = share_of(part)
+        if share is None:
+            return catalog
+        if share not in self._views:
+            self._views[share] = shared(catalog, share)
+        return self._views[share]
 
     def ask(self, question: Question) -> tuple[Finding, ...]:
         """Evaluate a case, or take the answer that an equal one got."""
@@ -162,7 +177,7 @@ class Asking:
         selection = _shown(part, called) if part and question.whole else None
         key = (
             *(called, declared.key, question.pins, declared.missing, question.unknown),
-            *(selection, subject.path, seller, launched, question.machine),
+            *(selection, subject.path, seller, launched, question.machine, share_of(part)),
         )
         if key not in self.answers:
             settings = self.declarations.context.settings
@@ -182,7 +197,7 @@ class Asking:
         case = Case(
             called,
             declared.workload,
-            catalog=self._unpriced if part and part.seller else context.catalog,
+            catalog=self.catalog_of(part),
             today=context.today,
             settings=context.settings,
             subject=subject,
@@ -195,7 +210,7 @@ class Asking:
             deployed_region=question.region,
             seller=part.seller if part else "",
             launched=_launched(part.launches) if part else (),
-            provenance=work.provenance if work else None,
+            provenance=on_share(work.provenance if work else Provenance(), share_of(part)),
             machine=question.machine,
             expected=self.declarations.expected(name, declared),
         )

@@ -15,10 +15,12 @@ from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_catalog.spelling import did_you_mean
 from gpusize_policies.baseline import NO_BASELINE, Baseline, read_baseline
 from gpusize_policies.declared import Declared, plain, read_component
-from gpusize_policies.inputs import Context, declarations
+from gpusize_policies.inputs import Context, File, read_file
 from gpusize_policies.message import LONGEST_NAME
+from gpusize_policies.reading import DEFERRED, Selection, Value
 
 if TYPE_CHECKING:
+    from gpusize.declaring.sidecar import Machines
     from gpusize.lock import Entry
     from gpusize_policies.machines import Seen
     from gpusize_policies.settings import Settings
@@ -93,14 +95,41 @@ class Declarations:
         return self._file[0]
 
     @cached_property
-    def _file(self) -> tuple[dict[str, Declared], tuple[Problem, ...]]:
+    def _content(self) -> tuple[File, tuple[Problem, ...]]:
+        """What stands in that file, and what is wrong with it."""
         if self.file is None:
-            return {}, ()
+            return File({}), ()
         try:
-            found = declarations(str(self.file), self.context.catalog)
+            return read_file(str(self.file), self.context.catalog), ()
         except GpuSizeError as error:
-            return {}, error.problems
-        return {name: Declared(one.workload, None, key=FILED) for name, one in found.items()}, ()
+            return File({}), error.problems
+
+    @cached_property
+    def _file(self) -> tuple[dict[str, Declared], tuple[Problem, ...]]:
+        content, problems = self._content
+        found = content.declarations.items()
+        return {name: Declared(one.workload, None, key=FILED) for name, one in found}, problems
+
+    @property
+    def machines(self) -> Mapping[str, Machines]:
+        """Machines of another stack that the file describes."""
+        beside = self._content[0].beside
+        return beside.machines if beside else {}
+
+    def tie(self, seen: Seen) -> str:
+        """Name the workload that the file ties a resource to, '' where it ties it to none."""
+        beside = self._content[0].beside if self.file is not None else None
+        return beside.workload_of(seen.type, seen.name, seen.urn) if beside else ""
+
+    def tied(self, seen: Seen, part: Selection, *, whole: bool = False) -> Selection:
+        """Take the workload of the file where neither the resource nor its template names one.
+
+        What a template says is known once the `whole` stack is.
+        """
+        if part.workload.text or (part.workload == DEFERRED and not whole):
+            return part
+        name = self.tie(seen)
+        return part._replace(workload=Value(name)) if name else part
 
     @property
     def locked(self) -> dict[str, Entry]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpusize.tokens import WORKLOAD_TAG
+from gpusize.tokens import WAIVER_LABEL, WORKLOAD_LABEL, WORKLOAD_TAG
 from gpusize_policies.reading import SENTINELS
+from gpusize_policies.reading.kubernetes.pods import MARKS as DEVICE_MARKS
 
 if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct
@@ -154,6 +155,18 @@ def _selects(key: str, value: Wire, knows: Callable[[str], bool]) -> bool:
     if kind == "list_value":
         return any(_selects(key, item, knows) for item in value.list_value.values)
     return kind == "string_value" and key.lower().endswith(NAMING) and knows(value.string_value)
+
+
+MARKS = tuple(
+    one.encode() for one in (*sorted(SENTINELS), *DEVICE_MARKS, WORKLOAD_LABEL, WAIVER_LABEL)
+)
+"""What the bytes of a pod hold that asks for a device or points at a workload, or may."""
+
+
+def may_ask(properties: Struct) -> bool:
+    """Tell whether a pod may ask for a device or point at a workload: without decoding it."""
+    raw = properties.SerializeToString()
+    return any(mark in raw for mark in MARKS)
 
 
 def text_of(properties: Struct, key: str) -> Any:

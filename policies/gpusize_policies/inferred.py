@@ -17,7 +17,14 @@ LONGEST_NOTE = 150
 """Characters of a message that say what was inferred and assumed."""
 
 FOUNDED_TOPICS = frozenset({"memory", "precision", "parallelism", "governance"})
-FOUNDED = frozenset({"instance-not-offered-in-region", "retired-instance"})
+FOUNDED = frozenset(
+    {
+        "attribute-selection-too-loose",
+        "heterogeneous-override-unfit",
+        "instance-not-offered-in-region",
+        "retired-instance",
+    }
+)
 """Rules that rest on what a text says, by topic and by name: who waits for an answer, for how long
 it runs and where weights lie stands in no command, and nothing is said on a guess."""
 ON_LOAD = frozenset(

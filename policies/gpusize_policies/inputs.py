@@ -16,6 +16,7 @@ from gpusize_policies.finding import Subject
 if TYPE_CHECKING:
     import datetime
 
+    from gpusize.declaring.sidecar import Sidecar
     from gpusize.lock import Entry
     from gpusize.workload import Workload
     from gpusize_catalog.store import Catalog
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 PROGRAM_KEY = "resources"
 """Top-level key that tells a Pulumi YAML program from a file of declarations."""
+FILE_KEYS = ("workloads", "machines")
+"""Top-level keys that no program has."""
 IN_A_LANGUAGE = (
     "name a file of declarations; what the program declares is judged by the policy pack in a"
     " preview"
@@ -51,6 +54,13 @@ class Declaration(NamedTuple):
     subject: Subject
 
 
+class File(NamedTuple):
+    """The workloads of a file, and what it says of the stack beside them."""
+
+    declarations: dict[str, Declaration]
+    beside: Sidecar | None = None
+
+
 def declarations(path: str, catalog: Catalog) -> dict[str, Declaration]:
     """Read the workloads of a YAML or JSON file; raises GpuSizeError with every problem."""
     return declared(read(path), catalog)
@@ -61,19 +71,40 @@ def declared(document: Document, catalog: Catalog) -> dict[str, Declaration]:
 
     `catalog` has the formats and engines that may be named.
     """
+    return _file(document, catalog).declarations
+
+
+def read_file(path: str, catalog: Catalog) -> File:
+    """Read a file with what it says of a stack; raises GpuSizeError with every problem."""
+    return _file(read(path), catalog)
+
+
+def _file(document: Document, catalog: Catalog) -> File:
     raw = document.data
-    if isinstance(raw, Mapping) and PROGRAM_KEY in raw and "workloads" not in raw:
-        return _of_program(document, catalog)
-    from gpusize.workload import parse_workloads
+    if _is_program(raw):
+        return File(_of_program(document, catalog))
+    from gpusize.workload import parse_file
 
     problem = _shape_problem(raw)
     if problem is not None:
         raise GpuSizeError([document.locate(problem)])
-    workloads = parse_workloads(raw, document.file, document.places, catalog)
-    return {
+    workloads, beside = parse_file(raw, document.file, document.places, catalog)
+    found = {
         name: Declaration(workload, _subject(name, f"workloads.{name}", document))
         for name, workload in workloads.items()
     }
+    return File(found, beside)
+
+
+def _is_program(raw: object) -> bool:
+    """Tell a program from a file of declarations, which ties patterns to names by the same key."""
+    if not isinstance(raw, Mapping) or PROGRAM_KEY not in raw:
+        return False
+    if any(key in raw for key in FILE_KEYS):
+        return False
+    tied = raw[PROGRAM_KEY]
+    only_texts = isinstance(tied, Mapping) and all(isinstance(one, str) for one in tied.values())
+    return not (tied and only_texts)
 
 
 def _of_program(document: Document, catalog: Catalog) -> dict[str, Declaration]:
@@ -192,7 +223,7 @@ def _shape_problem(raw: object) -> Problem | None:
         return Problem("", "is empty", HINT)
     if not isinstance(raw, Mapping):
         return Problem("", "holds no workloads", HINT)
-    if "workloads" in raw:
+    if any(key in raw for key in (*FILE_KEYS, PROGRAM_KEY)):
         return None
     language = _language(raw)
     if language:

@@ -145,6 +145,13 @@ class Judge:
         elif seen.type in KINDS:
             yield from self._guarded(lambda: self.session.judge(seen))
 
+    def ties(self, kind: str, name: str, urn: str) -> bool:
+        """Tell whether the file of declarations ties a resource to a workload."""
+        try:
+            return bool(kind in KINDS and self.session.declarations.tie(Seen(kind, name, urn, {})))
+        except GpuSizeError:  # told with the stack
+            return False
+
     def stack_findings(self, resources: Sequence[Seen]) -> Iterator[tuple[str, str, str]]:
         """Judge what had to wait for the whole stack: URNs, policy names, messages."""
         self.is_over = True
@@ -323,7 +330,8 @@ class Servicer:
         response = proto.AnalyzeResponse()
         if request.type in CONCERNED - BY_OUTPUTS:
             self.judge.inputs[request.urn] = request.properties
-        if request.type == STACK_TYPE or concerns(request):
+        tied = self.judge.ties(request.type, request.name, request.urn)
+        if request.type == STACK_TYPE or tied or concerns(request):
             seen = seen_wire(request, request.options.parent)
             for name, message in self.judge.resource(seen):
                 self.say(response, name, message)
@@ -332,9 +340,8 @@ class Servicer:
     def AnalyzeStack(self, request: Any, _context: Any) -> Any:
         """Judge what had to wait for the whole stack."""
         response = proto.AnalyzeResponse()
-        resources = list(
-            tied_seen(request.resources, self.judge.inputs, self.judge.session.accelerators.may_be)
-        )
+        knows = self.judge.session.accelerators.may_be
+        resources = list(tied_seen(request.resources, self.judge.inputs, knows, self.judge.ties))
         for urn, name, message in self.judge.stack_findings(resources):
             self.say(response, name, message, urn)
         return response

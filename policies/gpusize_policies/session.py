@@ -16,12 +16,14 @@ from gpusize.tokens import COMPONENT
 from gpusize_catalog.problems import Problem
 from gpusize_policies.admitting import is_choice, opened, represented, surveyed
 from gpusize_policies.asking import Asking, Question, is_doubt
+from gpusize_policies.clusters import Clusters
 from gpusize_policies.declarations import Declarations, Run
 from gpusize_policies.declared import Declared
 from gpusize_policies.deployed import Accelerators, Machine, machine_of, named_types
 from gpusize_policies.finding import Finding
 from gpusize_policies.inputs import Context
-from gpusize_policies.machines import Seen, is_deferred, is_open, joined, pinned, templates
+from gpusize_policies.lodging import gpus_of, is_stranded, share_of
+from gpusize_policies.machines import Seen, is_deferred, is_open, pinned, templates
 from gpusize_policies.networks import joining
 from gpusize_policies.placing import homeless, is_untagged, placed, unread
 from gpusize_policies.reading import (
@@ -43,6 +45,7 @@ from gpusize_policies.tasks import Tasks, tasks_of, with_task
 
 if TYPE_CHECKING:
     from gpusize.resolving.listed import Survey
+    from gpusize_catalog.facts import InstanceType
     from gpusize_policies.inferred import Work
     from gpusize_policies.remedies import Change
     from gpusize_policies.rule import Rule
@@ -140,15 +143,19 @@ class Session:
             urn: templates(seen, stack) for urn, seen in stack.items()
         }
         launched = {one.urn for ones in behind.values() for one in ones}
-        joins = joining(stack)
+        clusters = Clusters(stack, joining(stack), self.declarations.machines)
+        tied = self.declarations.tied
         found = {
-            urn: [joined(seen, part, stack, joins) for part in selections(seen.type, seen.props)]
+            urn: [
+                tied(seen, clusters.joined(seen, tied(seen, part)), whole=True)
+                for part in selections(seen.type, seen.props)
+            ]
             for urn, seen in stack.items()
             if urn not in launched
         }
         whole = placed(found, self._is_accelerated)
         self._pools = whole.pools
-        self._inferred |= whole.used
+        self._inferred |= whole.used | clusters.used
         parts = (part for ones in whole.parts.values() for part in ones)
         tasks = tasks_of(parts, self.declarations.components)
         for urn in sorted(found):
@@ -208,7 +215,7 @@ class Session:
 
         What is not known is told with the whole stack, which may say it.
         """
-        parts = selections(seen.type, seen.props)
+        parts = (self.declarations.tied(seen, one) for one in selections(seen.type, seen.props))
         found = (finding for part in parts for finding in self._part(seen, part))
         return tuple(one for one in found if not is_doubt(one))
 
@@ -257,6 +264,8 @@ class Session:
 
         Whose type is not known may be anything: it is told where each GPU must be declared.
         """
+        if selection.role is Role.POD:
+            return ()  # its nodes are machines, and it is none
         machine = self._deployed(seen, selection, chain, owner)
         selection = selection._replace(launches=ABSENT)
         if machine is not None:
@@ -291,15 +300,21 @@ class Session:
         named = any(self.accelerators.knows(one) for one in named_types(selection))
         return named or any(one.demands for one in asked_for)
 
+    def _may_be_judged(self, selection: Selection) -> bool:
+        """Tell whether what an undeclared resource starts may run on accelerators; a pod asks."""
+        return selection.role is Role.POD or self._is_accelerated(selection)
+
     def _untagged(self, seen: Seen, selection: Selection, *, whole: bool) -> tuple[Finding, ...]:
         """Judge what an undeclared machine starts, where its texts say it."""
         launches = selection.launches
         if not launches.says and launches != UNKNOWN:
             return ()
-        if not self._is_accelerated(selection):
+        if not self._may_be_judged(selection):
             return self._homeless(seen, selection) if whole and launches.says else ()
         region, _ = self._region_of(seen, selection)
         selection = opened(selection, self.context, region)._replace(workload=Value(seen.name))
+        if is_stranded(selection):
+            return self._stranded(seen, selection)
         selection = expanded(selection, self.context.catalog)
         named = (selection.instance_type.text, *(selection.types.value or ()))
         found_types = map(self.context.catalog.find_instance, named)
@@ -311,20 +326,27 @@ class Session:
                 self._inferred.add(seen.urn)
                 self._unread[seen.urn] = seen, selection
             return ()
-        from gpusize_policies.inferred import Room, works
-
-        source, held = selection.name_of("gpus"), selection.gpus.value
-        room = Room(max(one.gpus or 1 for one in types), held, source, selection.is_pool)
-        question = (launches.value, region, room)
-        if question not in self._works:
-            self._works[question] = works(launches.value, self.context.catalog, region, room)
         found: list[Finding] = []
-        if self._works[question]:
-            self._inferred.add(seen.urn)
-        for work in self._works[question]:
+        for work in self._works_of(seen, selection, region, types):
             if not is_open(selection, work.declared):
                 found += self._machine(seen, selection, work.declared, whole=whole, work=work)
         return tuple(found)
+
+    def _works_of(
+        self, seen: Seen, selection: Selection, region: str, types: Sequence[InstanceType]
+    ) -> tuple[Work, ...]:
+        """Return what processes of one of some types do, as far as their texts say it."""
+        from gpusize_policies.inferred import Room, works
+
+        launches, held = selection.launches.value, selection.gpus.value
+        gpus, source = gpus_of(selection, types), selection.name_of("gpus")
+        room = Room(gpus, held, source, selection.is_pool)
+        question = (launches, region, room)
+        if question not in self._works:
+            self._works[question] = works(launches, self.context.catalog, region, room)
+        if self._works[question]:
+            self._inferred.add(seen.urn)
+        return self._works[question]
 
     def _homeless(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
         """Say of an undeclared task that starts something on GPUs that its machines are missing."""
@@ -367,6 +389,8 @@ class Session:
         name = selection.workload.text
         region, doubts = self._region_of(seen, selection)
         selection = opened(selection, self.context, region or _region(declared))
+        if is_stranded(selection):
+            return self._stranded(seen, selection)
         by_family = names_family(selection)
         selection = expanded(selection, self.context.catalog)
         by_family = by_family and not self._has_no_gpu(selection)
@@ -379,7 +403,7 @@ class Session:
         pins = pinned(selection, declared, (region,) if region else ())
         found: Survey | None = None
         if (is_choice(selection) or by_family) and declared.workload is not None:
-            found = self._survey(name, declared, pins, selection.types.value)
+            found = self._survey(name, declared, pins, selection)
             selection = represented(selection, found)
             pins = pinned(selection, declared, (region,) if region else ())
         return self.asking.ask(
@@ -412,15 +436,27 @@ class Session:
         return (self.run.region if is_region(self.run.region) else ""), ()
 
     def _survey(
-        self, name: str, declared: Declared, pins: Mapping[str, object], names: tuple[str, ...]
+        self, name: str, declared: Declared, pins: Mapping[str, object], selection: Selection
     ) -> Survey | None:
         """Judge all types that one may be picked from, once for equal work."""
         assert declared.workload is not None
-        question = (name, declared.key, tuple(pins.items()), names)
+        names = selection.types.value
+        question = (name, declared.key, tuple(pins.items()), names, share_of(selection))
         if question not in self._surveys:
             workload, folder = declared.workload.pinned(pins), self.declarations.folder_of(declared)
-            self._surveys[question] = surveyed(workload, names, self.context, folder, name)
+            context = self.context._replace(catalog=self.asking.catalog_of(selection))
+            self._surveys[question] = surveyed(workload, names, context, folder, name)
         return self._surveys[question]
+
+    def _stranded(self, seen: Seen, selection: Selection) -> tuple[Finding, ...]:
+        """Say why nobody can tell what a pod runs on."""
+        name, declared = selection.workload.text, NOTHING
+        unknown: tuple[str, ...] = ()
+        if any(selection.obstacle):
+            declared = NOTHING._replace(missing=Problem("", *selection.obstacle))
+        else:
+            unknown = (selection.name_of("instance_type" if selection.gpus.known else "gpus"),)
+        return self.asking.ask(Question(seen, name, declared, unknown=unknown, part=selection))
 
     def _has_no_gpu(self, selection: Selection) -> bool:
         return self.context.catalog.find_instance(selection.instance_type.text) is None
@@ -460,7 +496,8 @@ def _spoken(selection: Selection) -> frozenset[str] | None:
 
 def _waits(selection: Selection) -> bool:
     """Tell whether what runs decides which of the types of a pool are taken, or how many."""
-    return selection.role is Role.TASK or (selection.is_pool and is_several(selection))
+    runs = selection.role in (Role.TASK, Role.POD)
+    return runs or (selection.is_pool and is_several(selection))
 
 
 def _unknown(selection: Selection) -> tuple[str, ...]:

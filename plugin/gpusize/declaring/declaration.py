@@ -16,6 +16,7 @@ from gpusize.declaring.choice import Choice
 from gpusize.declaring.fields import FieldSpec, fields_of, specs_of
 from gpusize.declaring.plain import BAD, Plain, join, show, show_key
 from gpusize.declaring.relations import Given, relations_of
+from gpusize.declaring.sidecar import KEYS, Sidecar, read_sidecar
 from gpusize.declaring.suggest import Suggestions
 from gpusize.declaring.values import MISSING, Values, example_of
 from gpusize.declaring.vocabulary import Words, words_of
@@ -29,7 +30,7 @@ MAX_PROBLEMS = 100
 """Problems told at once; the rest is counted."""
 NAME_LENGTH = 63
 """Longest name of a workload: it ends in resource names and tags."""
-FILE_KEYS = ("workloads",)
+FILE_KEYS = ("workloads", "resources", "machines")
 """What a declarations file may hold."""
 
 Lines = Mapping[str, tuple[int, int]]
@@ -48,12 +49,19 @@ def read_workloads(
     raw: Any, file: str = "", lines: Lines | None = None, catalog: Catalog | None = None
 ) -> dict[str, Workload]:
     """See `gpusize.workload.parse_workloads`."""
+    return read_file(raw, file, lines, catalog)[0]
+
+
+def read_file(
+    raw: Any, file: str = "", lines: Lines | None = None, catalog: Catalog | None = None
+) -> tuple[dict[str, Workload], Sidecar]:
+    """See `gpusize.workload.parse_file`."""
     reader = _Reader(catalog)
-    found = reader.file(raw)
+    found, beside = reader.file(raw)
     problems = reader.problems(file, lines)
     if problems:
         raise GpuSizeError(problems)
-    return {name: workload for name, workload in found.items() if workload is not None}
+    return {name: workload for name, workload in found.items() if workload is not None}, beside
 
 
 class _Reader:
@@ -76,23 +84,26 @@ class _Reader:
         more = Problem("", f"and {untold} more problems", "mend the others first", file)
         return [*told, more]
 
-    def file(self, raw: Any) -> dict[str, Workload | None]:
-        """The workloads of a file; `None` for one with problems."""
+    def file(self, raw: Any) -> tuple[dict[str, Workload | None], Sidecar]:
+        """The workloads of a file, `None` for one with problems; and what stands beside them."""
         if not isinstance(raw, Mapping):
             told = "is empty" if raw is None else f"expected a mapping, got {show(raw)}"
             self._report("", told, "start with workloads: and a name")
-            return {}
+            return {}, Sidecar()
         entries = dict(self._plain.keys(raw, ""))
         for key in entries:
             if key not in FILE_KEYS:
-                fix = self._suggestions.fix(key, FILE_KEYS, "a file holds workloads only")
+                fix = self._suggestions.fix(key, FILE_KEYS, f"one of {', '.join(FILE_KEYS)}")
                 self._report(show_key(key), "is not a key of a declarations file", fix)
+        beside = read_sidecar(entries, self._plain, self._suggestions)
         declared = entries.get("workloads")
+        if declared is None and any(entries.get(key) for key in KEYS):
+            return {}, beside
         if not isinstance(declared, Mapping):
             told = "is missing" if declared is None else f"expected names, got {show(declared)}"
             self._report("workloads", told, "workloads: {name: {kind: serving, …}}")
-            return {}
-        return self._named(declared)
+            return {}, beside
+        return self._named(declared), beside
 
     def workload(self, raw: Any, path: str) -> Workload | None:
         """The workload of one declaration, `None` when it has problems."""

@@ -17,6 +17,7 @@ from gpusize_policies.reading import (
     sagemaker,
     services,
 )
+from gpusize_policies.reading.kubernetes import NODE_POOLS, PODS
 from gpusize_policies.reading.networks import NETWORKS
 from gpusize_policies.reading.selection import (
     FLEET,
@@ -92,13 +93,14 @@ PARTED: dict[str, Callable[[Props], tuple[Selection, ...]]] = {
     "aws:sagemaker/space:Space": sagemaker.space,
     "aws:sagemaker/trainingJob:TrainingJob": sagemaker.training_job,
     "aws:sagemaker/userProfile:UserProfile": sagemaker.user_profile,
+    **PODS,
 }
 """How to read those of which each part selects instances of its own."""
 
 TEMPLATES = frozenset({LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION})
 """Types that say what others launch."""
 
-SURROUNDINGS = frozenset({PLACEMENT_GROUP, SUBNET, INTERFACE}) | NETWORKS
+SURROUNDINGS = frozenset({PLACEMENT_GROUP, SUBNET, INTERFACE}) | NETWORKS | NODE_POOLS
 """Types that say nothing of their own about the work, and something about what rests on them."""
 
 

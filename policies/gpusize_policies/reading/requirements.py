@@ -77,6 +77,8 @@ class Admitted(NamedTuple):
     """The attributes of which it cannot."""
     bare: bool = False
     """Whether types without an accelerator have them too."""
+    by_labels: bool = False
+    """Whether what asks is labels of nodes, and not instance requirements."""
 
 
 def requirements_of(props: Props) -> Value:
@@ -121,7 +123,7 @@ def admitted(
     found: dict[str, tuple[str, ...]] = {}
     asked = tuple(asked)
     for instance in catalog.instances():
-        if instance.status is Status.RETIRED or _is_elsewhere(instance, catalog, region):
+        if instance.status is Status.RETIRED or is_elsewhere(instance, catalog, region):
             continue
         if markets and instance.usage_classes and instance.usage_classes.isdisjoint(markets):
             continue
@@ -140,7 +142,7 @@ def admitted(
     )
 
 
-def _is_elsewhere(instance: InstanceType, catalog: Catalog, region: str) -> bool:
+def is_elsewhere(instance: InstanceType, catalog: Catalog, region: str) -> bool:
     """Tell a type that the listing of the region, by the API, does not have."""
     from gpusize_catalog.facts import Coverage
 

@@ -45,6 +45,8 @@ class Role(str, Enum):
     """A dedicated host, which is paid for until it is released."""
     TASK = "task"
     """Says what runs, on machines that another resource selects."""
+    POD = "pod"
+    """Runs on a part of a node that a scheduler picks."""
 
 
 KEEPING = frozenset({Role.RESERVATION, Role.BLOCK, Role.HOST})
@@ -112,6 +114,10 @@ class Selection(NamedTuple):
     """Size of what is counted in vCPUs and not in instances."""
     gpus: Value = ABSENT
     """GPUs that what runs on one instance asks for."""
+    pod: Value = ABSENT
+    """What a pod asks of its node: `gpusize_policies.reading.kubernetes.pods.Pod`."""
+    places: Value = ABSENT
+    """Nodes that it may be put on: a tuple of `gpusize_policies.scheduling.Place`."""
     nodes: Value = ABSENT
     """Instances that one run takes, where what runs says it."""
     launches: Value = ABSENT
@@ -124,6 +130,8 @@ class Selection(NamedTuple):
     """Path of the part of the resource that this is, where it has several."""
     seller: str = ""
     """Service that bills the instances at prices of its own; empty: EC2."""
+    obstacle: tuple[str, str] = ("", "")
+    """Why nobody can tell where it runs, and what would help; empty: nothing speaks against it."""
     is_pool: bool = False
     """Whether other work may share the instances: how many there are says nothing of one run."""
     is_helper: bool = False
@@ -190,6 +198,8 @@ PROPERTIES = {
     "desired_vcpus": "desiredVcpus",
     "most_vcpus": "maxVcpus",
     "gpus": "resourceRequirements",
+    "pod": "nodeSelector",
+    "places": "types of the nodes",
     "nodes": "numNodes",
 }
 """What to call each field in a message: the property that says it."""

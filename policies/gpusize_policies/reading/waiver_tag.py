@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpusize.tokens import WAIVER_TAG
+from gpusize.tokens import WAIVER_LABEL, WAIVER_TAG
+from gpusize_policies.reading.kubernetes.objects import reference
 from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value, first, text
 
 
@@ -14,7 +15,8 @@ def waiver_tag(target: Any) -> Value:
     props = Props(target)
     specifications, complete = props.items("tagSpecifications")
     launched = [_tag(Props(one.value)) for one in specifications if one.known]
-    return first(_tag(props), *launched, ABSENT if complete else UNKNOWN)
+    noted = reference(WAIVER_LABEL, props)
+    return first(_tag(props), *launched, noted, ABSENT if complete else UNKNOWN)
 
 
 def _tag(props: Props) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_policies.finding import Number, Severity
 from gpusize_policies.message import Doubt, Remark
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
 SHOWN = 4
 """Instance types or patterns that one sentence names."""
+
+
+class _Asking(NamedTuple):
+    """What admits types, and how to list those that do."""
+
+    what: str
+    fix: str
+
+
+REQUIREMENTS = _Asking("instance requirements", "allowedInstanceTypes")
+LABELS = _Asking("requirements of the nodes", "node.kubernetes.io/instance-type In")
+
 UNNAMED = "a listed type"
 """What is not in the catalog: its name may be anything, so it is not repeated."""
 
@@ -78,12 +90,13 @@ def heterogeneous_override_unfit(case: Case) -> Iterator[Remark | Doubt]:
     waivable=Waivable.EVIDENCE,
 )
 def attribute_selection_too_loose(case: Case) -> Iterator[Remark | Doubt]:
-    """Instance requirements admit types that do not do the work.
+    """Instance requirements, or labels that nodes must have, admit types that do not do the work.
 
     Why: AWS picks by attributes, and the cheapest type that has them is seldom the one that was
         meant. Memory is asked for all accelerators together, so that four of 24 GB pass where two
         of 48 were meant; and without a manufacturer and a name other makers' accelerators pass.
-    Fix: give `allowedInstanceTypes` as the finding prints them.
+    Fix: give `allowedInstanceTypes` as the finding prints them; for nodes of Karpenter ask for the
+        label `node.kubernetes.io/instance-type`, in the NodePool or on the pod.
     Limits: an attribute that the catalog does not know of a type counts as met, and is named.
         Price protection is not counted, for it moves with the prices.
     Sources: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirements.html,
@@ -111,13 +124,15 @@ def _loose(case: Case, given: Admitted, survey: Survey) -> Iterator[Remark]:
     """Say what else the attributes admit."""
     unfit = [name for name in given.types if name in survey.failing]
     passing = survey.best(given.types)
-    allowed = _patterns(case.catalog, given.types, passing)
+    allowed = passing if given.by_labels else _patterns(case.catalog, given.types, passing)
+    asking = LABELS if given.by_labels else REQUIREMENTS
     numbers: dict[str, Number] = {
         "admittedTypes": len(given.types),
         "unfitTypes": len(unfit),
         "allowedInstanceTypes": ", ".join(allowed),
     }
-    listed = f"allowedInstanceTypes: [{', '.join(allowed)}]"
+    shown = _some(allowed) if given.by_labels else f"[{', '.join(allowed)}]"
+    listed = f"{asking.fix}: {shown}"
     fixes = (listed,) if allowed else _cheapest(case)
     if unfit:
         sure = [name for name in unfit if name not in given.doubtful]
@@ -125,8 +140,7 @@ def _loose(case: Case, given: Admitted, survey: Survey) -> Iterator[Remark]:
         of = f"{len(unfit)} of {len(given.types)} types that they {verb} cannot run it"
         doubt = "" if sure else f" (the catalog has no {given.undecided[0]})"
         yield Remark(
-            f"the instance requirements are loose: {of}{doubt}:"
-            f" {_blamed(case, survey, sure or unfit)}",
+            f"the {asking.what} are loose: {of}{doubt}: {_blamed(case, survey, sure or unfit)}",
             fixes,
             numbers,
         )
