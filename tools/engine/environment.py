@@ -14,6 +14,7 @@ from tools.engine.find import ROOT, Engine
 FOREIGN = ("PULUMI_", "AWS_")
 
 FAKE_AWS = Path("tests", "fakes", "aws")
+FAKE_KUBERNETES = Path("tests", "fakes", "kubernetes")
 
 # What Pulumi and Python leave in a program's folder.
 LEFTOVERS = shutil.ignore_patterns("Pulumi.*.yaml", "__pycache__", "venv", "node_modules", "sdks")
@@ -56,6 +57,10 @@ def mirror(program: Path, into: Path, root: Path = ROOT) -> Path:
     return copy
 
 
+KUBERNETES = "kubernetes:"
+"""Begin of the types of that provider: it is started as soon as it is named."""
+
+
 def use_fake_aws(program: Path, root: Path = ROOT) -> None:
     """Wire the stand-in aws provider into a program that names no plugins of its own."""
     project = program / "Pulumi.yaml"
@@ -63,5 +68,8 @@ def use_fake_aws(program: Path, root: Path = ROOT) -> None:
     if re.search(r"^plugins:", text, re.MULTILINE):
         return
     # At the end, so that the engine's line numbers stay those of the original.
-    wiring = f"\nplugins:\n  providers:\n    - name: aws\n      path: {root / FAKE_AWS}\n"
+    fakes = {"aws": FAKE_AWS} | ({"kubernetes": FAKE_KUBERNETES} if KUBERNETES in text else {})
+    wiring = "\nplugins:\n  providers:\n" + "".join(
+        f"    - name: {name}\n      path: {root / path}\n" for name, path in fakes.items()
+    )
     project.write_text(text.rstrip("\n") + wiring, encoding="utf-8")

@@ -205,10 +205,10 @@ class Aws(provider_pb2_grpc.ResourceProviderServicer):
         return empty_pb2.Empty()
 
 
-def main() -> None:
+def serve(provider: Aws) -> None:
     """Serve until the engine says stop, or is gone."""
     server = grpc.server(ThreadPoolExecutor(16))
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Aws(), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     when_orphaned(lambda: os._exit(0))
@@ -217,3 +217,8 @@ def main() -> None:
         server.wait_for_termination()
     except KeyboardInterrupt:
         sys.exit(0)
+
+
+def main() -> None:
+    """Serve as AWS."""
+    serve(Aws())

@@ -7,10 +7,13 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from google.protobuf import json_format, struct_pb2
 
+from gpusize_policies.arriving import concerns
 from gpusize_policies.reading import selections
 from gpusize_policies.reading.kubernetes import PODS
 from tests.unit.policies.kubernetes import (
@@ -343,3 +346,20 @@ def test_shapes_of_other_kinds_never_raise() -> None:
         assert isinstance(selections(kind, {"metadata": put, "spec": put}), tuple)
     for path, put in itertools.product(_paths(FULL), odd):
         assert isinstance(selections(DEPLOYMENT, _with(FULL, path, put)), tuple)
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_asked"),
+    [
+        (pod(SHORT), True),
+        (pod(SHORT, gpus=None, nodeSelector={"team": "a"}), False),
+        (pod(SHORT, gpus=SENTINEL), True),
+        (pod([SENTINEL], gpus=None), True),
+    ],
+)
+def test_only_pods_with_devices_are_decoded(spec: dict[str, Any], is_asked: bool) -> None:
+    for metadata, is_named in (({}, False), (NAMED, True)):
+        kind, props = deployment(spec, **metadata)
+        properties = json_format.ParseDict(props, struct_pb2.Struct())
+        resource = SimpleNamespace(type=kind, properties=properties)
+        assert concerns(resource) is (is_asked or is_named)

@@ -1,0 +1,1 @@
+"""A stand-in for the kubernetes provider: no cluster, no network."""
