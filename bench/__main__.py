@@ -14,6 +14,7 @@ PARTS = {
     "startup": "start-up of the command, against a bare interpreter and peers",
     "resolve": "resolving over the whole catalog, warm",
     "preview": "preview with the policy pack, against an empty pack and none",
+    "unknowns": "cases of the rules with each of their properties not known",
     "random": "random stacks through the policy pack, in every order and both ways",
 }
 MODULES = {"random": "random_trees"}

@@ -1,19 +1,20 @@
 """Preview with the policy pack, against an empty pack and with none, at two sizes of a stack.
 
 What the pack costs per resource is the slope between the sizes, over the empty pack's, since the
-engine itself grows faster than its stack. Half of the resources are launch templates, whose nested
-inputs are what a pack spends its time on; the others are instances of a declared workload, and
-buckets and roles that no rule of ours concerns.
+engine itself grows faster than its stack. The stack has every kind of resource that selects
+instances, half of them tagged, and machines that must be declared: every rule is on.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from bench.mixed import mixed
 from bench.processes import Command, run_once
 from bench.report import Figure
 from tools.engine.environment import engine_environ, use_fake_aws
@@ -25,46 +26,14 @@ MS_PER_RESOURCE = 1.5
 NO_PACK, EMPTY_PACK, PACK = "no pack", "empty pack", "gpusize pack"
 
 PROGRAM = """\
+import json
+
 import pulumi
 
-SIZE = {size}
 OPTS = pulumi.ResourceOptions(version="7.51.1")
-
-
-def tags(i):
-    return {{"gpusize:workload": "chat", "team": "assistants", "index": str(i)}}
-
-
-def launch_template(i):
-    return {{
-        "imageId": "ami-0123456789abcdef0",
-        "instanceType": "g6.xlarge",
-        "tagSpecifications": [{{"resourceType": "instance", "tags": tags(i)}}],
-        "blockDeviceMappings": [
-            {{"deviceName": "/dev/xvda", "ebs": {{"volumeSize": 200, "volumeType": "gp3"}}}}
-        ],
-        "metadataOptions": {{"httpTokens": "required", "httpEndpoint": "enabled"}},
-        "networkInterfaces": [{{"deviceIndex": 0, "subnetId": "subnet-1", "groups": ["sg"]}}],
-    }}
-
-
-def instance(i):
-    return {{"ami": "ami-0123456789abcdef0", "instanceType": "g6.xlarge", "tags": tags(i)}}
-
-
-def bucket(i):
-    return {{"bucket": f"weights-{{i}}", "tags": {{"team": "assistants"}}}}
-
-
-KINDS = (
-    ("aws:ec2/launchTemplate:LaunchTemplate", launch_template),
-    ("aws:ec2/instance:Instance", instance),
-    ("aws:ec2/launchTemplate:LaunchTemplate", launch_template),
-    ("aws:s3/bucket:Bucket", bucket),
-)
-for i in range(SIZE):
-    token, properties = KINDS[i % len(KINDS)]
-    pulumi.CustomResource(token, f"r{{i}}", properties(i), OPTS)
+with open("resources.json") as file:
+    for token, name, properties in json.load(file):
+        pulumi.CustomResource(token, name, properties, OPTS)
 """
 
 DECLARATION = """\
@@ -77,6 +46,9 @@ workloads:
     concurrency: 8
     region: us-east-1
 """
+SETTINGS = (
+    "preset: observe\nrequireDeclaration: true\nteam: {maxMonthly: 10000000, maxGpus: 100000}\n"
+)
 
 
 def write_program(folder: Path, size: int) -> Path:
@@ -89,7 +61,9 @@ def write_program(folder: Path, size: int) -> Path:
         'config:\n  aws:region: {value: us-east-1}\n  gpusize:today: {value: "2026-11-30"}\n',
         encoding="utf-8",
     )
-    (folder / "__main__.py").write_text(PROGRAM.format(size=size), encoding="utf-8")
+    (folder / "__main__.py").write_text(PROGRAM, encoding="utf-8")
+    (folder / "resources.json").write_text(json.dumps(list(mixed(size))), encoding="utf-8")
+    (folder / "gpusize-policy.yaml").write_text(SETTINGS, encoding="utf-8")
     (folder / "gpusize.yaml").write_text(DECLARATION, encoding="utf-8")
     use_fake_aws(folder)
     return folder

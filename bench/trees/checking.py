@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from bench.trees.judging import Answer, by_proxies, by_wire
 from bench.trees.making import Tree, make
+from gpusize.tokens import COMPONENT
 
+PARTLY = 0.3
+"""Share of stacks that are judged with a part of them missing too."""
 SHOWN = 3
 """Findings of a difference that are told."""
 
@@ -30,11 +33,16 @@ def check(tree: Tree, random: Random) -> Checked:
     Nothing may be raised, swallowed or leaked; neither order nor way may change what is said.
     """
     try:
+        ordered = sorted(tree.resources, key=lambda one: one.type != COMPONENT)
+        tree = tree._replace(resources=tuple(ordered))
         first = by_wire(tree)
         mixed = random.sample(tree.resources, len(tree.resources))
+        # A component comes before what it owns: a program cannot name it otherwise.
+        mixed.sort(key=lambda one: one.type != COMPONENT)
         second = by_proxies(tree._replace(resources=tuple(mixed)))
-        kept = random.sample(range(len(tree.resources)), random.randint(0, len(tree.resources)))
-        partial = by_wire(tree, kept)
+        size = len(tree.resources)
+        kept = random.sample(range(size), random.randint(0, size))
+        partial = by_wire(tree, kept) if random.random() < PARTLY else first
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"

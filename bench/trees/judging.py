@@ -17,7 +17,7 @@ from bench.trees.making import DECLARED, Resource, Tree
 from bench.trees.words import CANARY
 from gpusize.workload import parse_workload
 from gpusize_catalog.store import Catalog, load
-from gpusize_policies.arriving import BY_OUTPUTS, CONCERNED, concerns, seen_wire, tied_seen
+from gpusize_policies.arriving import CONCERNED, concerns, seen_wire, tied_seen
 from gpusize_policies.declarations import FILED, Run
 from gpusize_policies.declared import Declared
 from gpusize_policies.inputs import Context
@@ -35,6 +35,8 @@ TODAY = datetime.date(2026, 11, 30)
 BROKEN = ("could not judge this", "could not be evaluated")
 """What a message says where something went wrong within gpusize."""
 ONCE = frozenset(rule.name for rule in RULES if rule.once)
+FIRST = frozenset({"waiver-expired", "waiver-invalid"})
+"""Rules that speak of a waiver where it is met first."""
 
 Said = frozenset[tuple[str, str, str]]
 """URN, policy name and message of each finding; what holds for a whole run has no URN."""
@@ -92,14 +94,13 @@ def by_wire(tree: Tree, kept: Sequence[int] | None = None) -> Answer:
             options=analyzer_pb2.AnalyzerResourceOptions(parent=one.parent),
             provider=_provider(one),
         )
-        if one.type in CONCERNED - BY_OUTPUTS:
-            judge.inputs[one.urn] = request.properties
+        judge.take(one.type, one.urn, request.properties)
         if concerns(request):
             found += _told(one.urn, judge.resource(seen_wire(request, one.parent)))
     whole = [_analyzed(tree.resources[index]) for index in _indexes(tree, kept)]
-    found += judge.stack_findings(
-        list(tied_seen(whole, judge.inputs, judge.session.accelerators.may_be))
-    )
+    is_part = judge.left_out(one.urn for one in whole)
+    tied = tied_seen(whole, judge.inputs, judge.session.accelerators.may_be)
+    found += judge.stack_findings(list(tied), is_part=is_part)
     return _answer(found)
 
 
@@ -129,11 +130,20 @@ def _told(urn: str, found: Iterable[tuple[str, str]]) -> list[tuple[str, str, st
 
 
 def _answer(found: Iterable[tuple[str, str, str]]) -> Answer:
-    said = frozenset(("" if name in ONCE else urn, name, message) for urn, name, message in found)
-    messages = sorted({message for _, _, message in said})
+    told = list(found)
+    said = frozenset(map(_placed, told))
+    messages = sorted({message for _, _, message in told})
     broken = tuple(one for one in messages if any(word in one for word in BROKEN))
     leaks = tuple(one for one in messages if CANARY.lower() in one.lower())
     return Answer(said, broken, leaks)
+
+
+def _placed(one: tuple[str, str, str]) -> tuple[str, str, str]:
+    """Leave out where something stands that is told once, at the first place that it is met."""
+    urn, name, message = one
+    if name in FIRST:
+        return "", name, message[message.find("the waiver") :]
+    return "" if name in ONCE else urn, name, message
 
 
 def wired(props: Any) -> struct_pb2.Struct:

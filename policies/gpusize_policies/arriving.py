@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpusize.tokens import COMPONENT
@@ -107,13 +107,14 @@ def tied_seen(
         for one in by_urn.values()
     }
     joins = _joins(by_urn, behind)
-    open_urns = [
+    own = {
         urn
         for urn, one in by_urn.items()
         if ties(one.type, one.name, urn)
-        or _may_matter(urn, behind, by_urn)
+        or concerns(one)
         or (one.type not in PODS and may_select(inputs.get(urn, one.properties), knows))
-    ]
+    }
+    open_urns = [urn for urn in by_urn if _may_matter(urn, behind, by_urn, own)]
     tied: dict[str, None] = {}
     nodes = [urn for urn, one in by_urn.items() if one.type in NODES]
     while open_urns:
@@ -145,8 +146,9 @@ def _may_matter(
     urn: str,
     behind: Mapping[str, Mapping[str, Sequence[str]]],
     by_urn: Mapping[str, Any],
+    own: Collection[str],
 ) -> bool:
-    """Tell whether a resource may point at a workload, itself or by what it launches."""
+    """Tell whether a resource may matter, itself or by what it launches; `own` are the former."""
     known: dict[str, None] = {}
     open_urns = [urn]
     while open_urns:
@@ -156,7 +158,7 @@ def _may_matter(
         known[one] = None
         if one != urn and by_urn[one].type not in TELLING:
             continue
-        if concerns(by_urn[one]):
+        if one in own:
             return True
         open_urns += (on for urns in behind[one].values() for on in urns)
     return False

@@ -19,6 +19,7 @@ from gpusize_policies.waiving import Waiving
 from gpusize_policies.whole import Share, share_in_run, whole_of
 
 if TYPE_CHECKING:
+    from gpusize.resolution import Resolution
     from gpusize.resolving.listed import Survey
     from gpusize_catalog.problems import Problem
     from gpusize_catalog.store import Catalog
@@ -80,6 +81,10 @@ class Asking:
         self.templates: Mapping[str, tuple[Seen, ...]] = {}
         """What machines are launched from, by URN; known at the end of the run."""
         self.answers: dict[object, Answer] = {}
+        self._resolved: dict[object, Resolution | None] = {}
+        """What was resolved: many machines differ in what decides nothing of the work."""
+        self._cases: dict[object, Case] = {}
+        """The last case of each work on the same pins."""
         self._shares: dict[tuple[str, str], Share] = {}
         """What each part of a resource takes of the run's budgets, by URN and place."""
         self._views: dict[object, Catalog] = {}
@@ -212,8 +217,13 @@ class Asking:
             launched=_launched(part.launches) if part else (),
             provenance=on_share(work.provenance if work else Provenance(), share_of(part)),
             machine=question.machine,
+            memory=self._resolved,
             expected=self.declarations.expected(name, declared),
         )
+        same = (called, declared.key, question.pins, bool(decided), case.seller)
+        if declared.key and same in self._cases:
+            case.take_over(self._cases[same])
+        self._cases[same] = case
         if question.survey is not None:
             case.survey = question.survey
         return case

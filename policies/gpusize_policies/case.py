@@ -70,6 +70,7 @@ class Case:
         machine: Machine | None = None,
         expected: Mapping[str, object] | None = None,
         whole: Whole | None = None,
+        memory: dict[object, Resolution | None] | None = None,
     ) -> None:
         """Keep what is judged.
 
@@ -82,7 +83,7 @@ class Case:
         what there is to say of waivers: cases of their own.
         `seller` is the service that bills the machines at prices of its own, empty for EC2.
         `launched` is what the texts of the machine start; `provenance` is said of a declaration
-        that comes from them.
+        that comes from them. `memory` holds what cases of the same day and settings resolved.
         """
         self.name = name
         self.workload = workload
@@ -96,6 +97,7 @@ class Case:
         self.missing = missing
         self.selection = selection
         self.base_dir = base_dir
+        self.memory = {} if memory is None else memory
         self.waivers = waivers
         self.deployed_region = deployed_region
         self.seller = seller
@@ -116,6 +118,17 @@ class Case:
         if self.machine is not None:
             return about("resource", self.machine.name)
         return "" if self.whole is None else "the whole run"
+
+    def take_over(self, other: Case) -> None:
+        """Take what another case of the same work on the same pins has worked out.
+
+        Cases of equal workload, decision, catalog, settings and folder decide alike, whatever else
+        is known of the machine.
+        """
+        shared = ("judged", "resolution", "fresh", "unpinned", "_is_misshapen", "is_blamed")
+        found = {name: other.__dict__[name] for name in shared if name in other.__dict__}
+        self.__dict__.update(found)
+        self.problems, self._reasons, self._without = other.problems, other._reasons, other._without
 
     @cached_property
     def judged(self) -> Workload | None:
@@ -141,16 +154,19 @@ class Case:
             return None
         from gpusize.resolve import is_pinned, unpinned
 
-        if self.resolution.workload is self.workload and not is_pinned(self.workload):
+        if self.judged is self.workload and not is_pinned(self.workload):
             return self.resolution
-        return unpinned(
-            self.workload,
-            self.catalog,
-            today=self.today,
-            name=self.name,
-            settings=self.settings.resolving,
-            base_dir=self.base_dir,
-        )
+        question = ("unpinned", *self._question(self.workload))
+        if question not in self.memory:
+            self.memory[question] = unpinned(
+                self.workload,
+                self.catalog,
+                today=self.today,
+                name=self.name,
+                settings=self.settings.resolving,
+                base_dir=self.base_dir,
+            )
+        return self.memory[question]
 
     @property
     def candidate(self) -> Candidate | None:
@@ -229,14 +245,21 @@ class Case:
             return False
         return judged.instance_type is None and any(self.reasons(name) for name in SHAPE)
 
+    def _question(self, workload: Workload) -> tuple[object, ...]:
+        """Tell what is resolved, beside the day and the settings that a run has one of."""
+        return (self.name, workload.model_dump_json(), self.base_dir, id(self.catalog))
+
     def _resolve(self, workload: Workload | None) -> Resolution | None:
         if workload is None:
             return None
         from gpusize.resolve import resolve
         from gpusize_catalog.problems import GpuSizeError
 
+        question = self._question(workload)
+        if question in self.memory:
+            return self.memory[question]
         try:
-            return resolve(
+            found = resolve(
                 workload,
                 self.catalog,
                 today=self.today,
@@ -247,3 +270,5 @@ class Case:
         except GpuSizeError as error:
             self.problems = error.problems
             return None
+        self.memory[question] = found
+        return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,22 @@ class Judge:
         self.configured = (names, config)
         self.use(setup)
 
+    def take(self, kind: str, urn: str, inputs: Any) -> None:
+        """Keep the inputs of what concerns us.
+
+        The first resource after the end of a run begins another: an update after its preview.
+        """
+        if self.is_over:
+            self.is_over = False
+            self.inputs = {}
+            self.use(self.told)
+        if kind in CONCERNED - BY_OUTPUTS:
+            self.inputs[urn] = inputs
+
+    def left_out(self, urns: Iterable[str]) -> bool:
+        """Tell whether the end of a run lacks what it registered: `--target` makes only a part."""
+        return not self.inputs.keys() <= set(urns)
+
     def level_of(self, name: str) -> EnforcementLevel | None:
         """Return the level of a rule by the settings in force now; None for other policies."""
         rule = next((one for one in RULES if one.name == name), None)
@@ -131,13 +147,7 @@ class Judge:
             return ()
 
     def resource(self, seen: Seen) -> Iterator[tuple[str, str]]:
-        """Judge a resource: policy names with messages. Nothing that goes wrong escapes.
-
-        The first one after the end of a run begins another: an update after its preview.
-        """
-        if self.is_over:
-            self.is_over = False
-            self.use(self.told)
+        """Judge a resource: policy names with messages. Nothing that goes wrong escapes."""
         if seen.type == STACK_TYPE:
             problems = [*self.setup.problems, *self.session.problems]
             yield from ((SETTINGS_POLICY, str(problem)) for problem in problems)
@@ -152,13 +162,15 @@ class Judge:
         except GpuSizeError:  # told with the stack
             return False
 
-    def stack_findings(self, resources: Sequence[Seen]) -> Iterator[tuple[str, str, str]]:
+    def stack_findings(
+        self, resources: Sequence[Seen], *, is_part: bool = False
+    ) -> Iterator[tuple[str, str, str]]:
         """Judge what had to wait for the whole stack: URNs, policy names, messages."""
         self.is_over = True
         by_urn: dict[str, list[Finding]] = {}
 
         def finish() -> Sequence[Finding]:
-            for urn, finding in self.session.finish(resources):
+            for urn, finding in self.session.finish(resources, is_part=is_part):
                 by_urn.setdefault(urn, []).append(finding)
             return ()
 
@@ -238,12 +250,12 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
                 for one in args.resources
                 if one.resource_type in CONCERNED
             ]
-            for urn, name, message in self.judge.stack_findings(resources):
+            is_part = self.judge.left_out(one.urn for one in args.resources)
+            for urn, name, message in self.judge.stack_findings(resources, is_part=is_part):
                 if name == self.name:
                     report_violation(message, urn)
             return
-        if args.resource_type in CONCERNED - BY_OUTPUTS:
-            self.judge.inputs[args.urn] = args.props
+        self.judge.take(args.resource_type, args.urn, args.props)
         if args.resource_type in KINDS or args.resource_type == STACK_TYPE:
             for name, message in self.judge.resource(seen_proxy(args)):
                 if name == self.name:
@@ -328,8 +340,7 @@ class Servicer:
     def Analyze(self, request: Any, _context: Any) -> Any:
         """Judge one resource."""
         response = proto.AnalyzeResponse()
-        if request.type in CONCERNED - BY_OUTPUTS:
-            self.judge.inputs[request.urn] = request.properties
+        self.judge.take(request.type, request.urn, request.properties)
         tied = self.judge.ties(request.type, request.name, request.urn)
         if request.type == STACK_TYPE or tied or concerns(request):
             seen = seen_wire(request, request.options.parent)
@@ -342,7 +353,8 @@ class Servicer:
         response = proto.AnalyzeResponse()
         knows = self.judge.session.accelerators.may_be
         resources = list(tied_seen(request.resources, self.judge.inputs, knows, self.judge.ties))
-        for urn, name, message in self.judge.stack_findings(resources):
+        is_part = self.judge.left_out(one.urn for one in request.resources)
+        for urn, name, message in self.judge.stack_findings(resources, is_part=is_part):
             self.say(response, name, message, urn)
         return response
 

@@ -87,6 +87,8 @@ class Session:
         self._works: dict[object, tuple[Work, ...]] = {}
         """What machines do by what they start, and the region."""
         self._surveys: dict[object, Survey | None] = {}
+        self._is_part = False
+        """Whether the end of the run knows only a part of the stack."""
         self._inferred: set[str] = set()
         """Machines whose own texts say what runs there, or may, by URN."""
         self._pools: Mapping[str, int] = {}
@@ -133,8 +135,15 @@ class Session:
             probe._whole(seen, part, tasks_of((), ()), ())
         return gathering.changes(rule, self.asking.waiving)
 
-    def finish(self, resources: Sequence[Seen]) -> Iterator[tuple[str, Finding]]:
-        """Judge the machines of the whole stack, and say what was not said before."""
+    def finish(
+        self, resources: Sequence[Seen], *, is_part: bool = False
+    ) -> Iterator[tuple[str, Finding]]:
+        """Judge the machines of the whole stack, and say what was not said before.
+
+        Where it `is_part` of a stack, nothing is said on what the rest may say more of: templates
+        that nothing launches here, and waivers that accepted nothing.
+        """
+        self._is_part = is_part
         stack = {seen.urn: seen for seen in resources}
         for seen in stack.values():
             if seen.type == COMPONENT and not self.declarations.has(seen):
@@ -170,7 +179,7 @@ class Session:
         yield from self._tell_unread()
         yield from (("", finding) for finding in self.asking.together())
         waiving = self.asking.waiving
-        if self.asking.answers or waiving.known.is_used:
+        if not is_part and (self.asking.answers or waiving.known.is_used):
             for finding in (*waiving.unused(), *waiving.outdated(self._sources)):
                 yield finding.subject.resource, finding
 
@@ -239,6 +248,8 @@ class Session:
         """Judge a resource by all that the stack says of it."""
         workload = selection.workload
         if is_untagged(selection):
+            if self._is_part and selection.role is Role.TEMPLATE:
+                return ()
             found = self._untagged(seen, selection, whole=True)
             if selection.role is Role.TASK and (found or seen.urn in self._inferred):
                 return found  # its machines are judged by themselves too
@@ -270,12 +281,19 @@ class Session:
         selection = selection._replace(launches=ABSENT)
         if machine is not None:
             machine = machine._replace(is_inferred=seen.urn in self._inferred)
-            return self.asking.ask(Question(seen, owner, NOTHING, part=selection, machine=machine))
+            unsaid = self._region_of(seen, selection)[1] if self._asks_where and not owner else ()
+            asked = Question(seen, owner, NOTHING, unknown=unsaid, part=selection, machine=machine)
+            return self.asking.ask(asked)
         is_said = selection.instance_type.known or selection.admitted.says
         if owner or is_said or not self.accelerators.asks_all:
             return ()
         unknown = selection.doubts("instance_type")
         return self.asking.ask(Question(seen, "", NOTHING, unknown=unknown, part=selection))
+
+    @property
+    def _asks_where(self) -> bool:
+        """Whether the team has a say in where machines lie that no workload owns."""
+        return bool(self.run.settings.team.allow_regions)
 
     def _deployed(
         self, seen: Seen, selection: Selection, chain: Sequence[Seen], owner: str

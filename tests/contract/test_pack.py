@@ -597,3 +597,32 @@ def test_two_workloads_are_too_dear_together(start, tmp_path):
         (told,) = team.analyze_stack()
         assert (told.policy, told.level, told.urn) == ("hourly-budget-exceeded", "mandatory", "")
         assert "2 workloads and machines cost $1.61 per hour" in told.message
+
+
+def test_a_part_of_a_stack_says_nothing_of_what_the_rest_would(start, tmp_path):
+    settings = {"requireDeclaration": True, "team": {"requiredTags": ["team"]}}
+    (tmp_path / "Pulumi.yaml").write_text("name: app\nruntime: yaml\n")
+    with start({"gpusize-policy.yaml": json.dumps(settings)}, where=tmp_path) as found:
+        template = {"instanceType": "g6.xlarge", "imageId": "ami-1"}
+        group = {"launchTemplate": {"id": UNKNOWN}, "minSize": 1.0, "maxSize": 1.0}
+        found.analyze(TEMPLATE, "lt", template)
+        found.analyze(GROUP, "boxes", group)
+        assert found.analyze_stack(resource(TEMPLATE, "lt", template)) == []
+        found.analyze(TEMPLATE, "lt", template)
+        whole = found.analyze_stack(resource(TEMPLATE, "lt", template))
+        assert {"undeclared-gpu", "missing-required-tags"} <= names(whole)
+
+
+def test_a_group_without_a_tag_launches_what_its_template_selects(start, tmp_path):
+    settings = {"requireDeclaration": True, "team": {"requiredTags": ["team"]}}
+    (tmp_path / "Pulumi.yaml").write_text("name: app\nruntime: yaml\n")
+    template = {"instanceType": "g6.xlarge", "imageId": "ami-1"}
+    tags = [{"key": "team", "value": "research", "propagateAtLaunch": True}]
+    group = {"launchTemplate": {"id": UNKNOWN}, "minSize": 1.0, "maxSize": 1.0, "tags": tags}
+    made = resource(TEMPLATE, "lt", template)
+    boxes = {**resource(GROUP, "boxes", group), "sources": {"launchTemplate": [made["urn"]]}}
+    with start({"gpusize-policy.yaml": json.dumps(settings)}, where=tmp_path) as found:
+        told = [
+            (one.policy, one.urn.rpartition("::")[2]) for one in found.analyze_stack(made, boxes)
+        ]
+    assert told == [("undeclared-gpu", "boxes")]
