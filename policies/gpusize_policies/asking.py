@@ -13,8 +13,8 @@ from gpusize_policies.judge import asked, evaluate, told_once
 from gpusize_policies.lodging import on_share, share_of, shared
 from gpusize_policies.message import ANYONE, renamed
 from gpusize_policies.reading import ABSENT, Selection, Value
+from gpusize_policies.reading.tags import waiver_tag
 from gpusize_policies.reading.values import first
-from gpusize_policies.reading.waiver_tag import waiver_tag
 from gpusize_policies.waiving import Waiving
 from gpusize_policies.whole import Share, share_in_run, whole_of
 

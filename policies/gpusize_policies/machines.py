@@ -71,9 +71,9 @@ class Seen(NamedTuple):
     parent: str = ""
     provider_region: Value = Value()
     sources: Mapping[str, Sequence[str]] = {}
-    provider_tags: Value = Value()
-    """What the provider calls the tags that it adds to everything."""
     """URNs of the resources that each property depends on, where they are told."""
+    provider_tags: Value = Value()
+    """Tags that the provider adds to everything: its property as it stands."""
 
 
 Stack = Mapping[str, Seen]

@@ -1,4 +1,4 @@
-"""The tags that the machines of a resource get, however its type writes them.
+"""The tags of a resource and those that its machines get, however its type writes them.
 
 AWS resources write tags as a mapping, as a list of keys and values, or per kind of what a template
 launches. Values are kept for comparing only: no message repeats one.
@@ -10,7 +10,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value
+from gpusize.tokens import WAIVER_LABEL, WAIVER_TAG
+from gpusize_policies.reading.kubernetes.objects import reference
+from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value, first
 
 PATHS = ("tags", "tagsAll")
 LAUNCHED = "tagSpecifications"
@@ -55,11 +57,23 @@ NO_TAGS = Tags()
 
 
 def tags_of(props: Any) -> Tags:
-    """Read the tags of a resource from its properties; nothing raises."""
+    """Read the tags that the machines of a resource get, from its properties; nothing raises."""
     reader = Props(props)
     found = [_read(reader.own(path)) for path in PATHS]
     found += _launched(reader)
     return NO_TAGS.joined(*found)
+
+
+def waiver_tag(props: Any) -> Value:
+    """Return the ids of waivers that a resource refers to, as they stand in its tag.
+
+    Any tag counts: one that no machine inherits, and one on a volume of a template.
+    """
+    reader = Props(props)
+    specifications, is_whole = reader.items(LAUNCHED)
+    holders = (reader, *(Props(one.value) for one in specifications if one.known))
+    found = (_read(one.own(PATHS[0]), inherited=False).value(WAIVER_TAG) for one in holders)
+    return first(*found, reference(WAIVER_LABEL, reader), ABSENT if is_whole else UNKNOWN)
 
 
 def default_tags(provider: Value) -> Tags:
@@ -92,18 +106,19 @@ def _launched(reader: Props) -> Iterator[Tags]:
         yield Tags(is_whole=False)
 
 
-def _read(tags: Value) -> Tags:
+def _read(tags: Value, *, inherited: bool = True) -> Tags:
+    """Read one property; of a list those that machines get, all where nothing need be inherited."""
     if not tags.known:
         return Tags(is_whole=False)
     if isinstance(tags.value, Mapping):
         reader = Props(tags.value)
         return Tags(tuple((str(key), _text(reader.own(key))) for key in tags.value))
     if isinstance(tags.value, Sequence) and not isinstance(tags.value, str):
-        return _listed(tags.value)
+        return _listed(tags.value, inherited)
     return NO_TAGS
 
 
-def _listed(values: Sequence[Any]) -> Tags:
+def _listed(values: Sequence[Any], inherited: bool) -> Tags:
     """Read a list of keys and values; one that no machine inherits is none of theirs."""
     pairs: list[tuple[str, str | None]] = []
     is_whole = True
@@ -111,10 +126,11 @@ def _listed(values: Sequence[Any]) -> Tags:
     for index in range(len(values)):
         item = holder.own(index)
         entry = Props(item.value if item.known else None)
-        key, inherited = entry.own("key"), entry.own("propagateAtLaunch")
-        if not (item.known and key.known and inherited.known):
+        key = entry.own("key")
+        passed_on = entry.own("propagateAtLaunch") if inherited else ABSENT
+        if not (item.known and key.known and passed_on.known):
             is_whole = False
-        elif isinstance(key.value, str) and inherited.value is not False:
+        elif isinstance(key.value, str) and passed_on.value is not False:
             pairs.append((key.value, _text(entry.own("value"))))
     return Tags(tuple(pairs), is_whole)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpusize_catalog.units import usd
@@ -113,7 +113,17 @@ def spot_single_pool(case: Case) -> Iterator[Remark | Doubt]:
         return
     if _is_bound(selection):
         return
-    yield from _pools(case, candidate, selection)
+    name = candidate.instance.id
+    yield from _of_one_pool(
+        case,
+        candidate,
+        selection,
+        lambda others: Remark(
+            f"spot {name} comes from one pool: one type in one zone",
+            (f"{_wider(others)} and {BEST_STRATEGY}",),
+            {"pools": 1, "instanceType": name},
+        ),
+    )
     if selection.allocation.text == LOWEST_PRICE:
         yield Remark(
             f"spot pools are picked by {LOWEST_PRICE} alone, which are taken back most",
@@ -131,22 +141,25 @@ def _is_bound(selection: Selection) -> bool:
     return near or efa or selection.capacity_reservation.says or selection.reservation.says
 
 
-def _pools(case: Case, candidate: Candidate, selection: Selection) -> Iterator[Remark | Doubt]:
+def _of_one_pool(
+    case: Case,
+    candidate: Candidate,
+    selection: Selection,
+    told: Callable[[tuple[str, ...]], Remark],
+) -> Iterator[Remark | Doubt]:
+    """Yield what is `told` of one type in one zone, with other types that hold the work."""
     types = len(selection.types.value or ()) or 1
     zones = len(selection.zones.value) if selection.zones.says else selection.subnets.value or 1
     if types > 1 or (zones > 1 and selection.subnets.known):
         return
     unknown = selection.doubts("types", "subnets", "placement_group", "efa_interfaces")
-    if unknown:
-        yield Doubt(unknown)
-        return
-    others = _others(case, candidate)
+    yield Doubt(unknown) if unknown else told(_others(case, candidate))
+
+
+def _wider(others: Sequence[str]) -> str:
+    """Put in words where machines of more pools come from."""
     listed = f" with overrides {', '.join(others)}" if others else ""
-    yield Remark(
-        f"spot {candidate.instance.id} comes from one pool: one type in one zone",
-        (f"a group over several zones{listed} and {BEST_STRATEGY}",),
-        {"pools": 1, "instanceType": candidate.instance.id},
-    )
+    return f"a group over several zones{listed}"
 
 
 def _others(case: Case, candidate: Candidate) -> tuple[str, ...]:
@@ -174,20 +187,16 @@ def production_without_fallback(case: Case) -> Iterator[Remark | Doubt]:
         return
     if selection.market.text != ON_DEMAND or _is_bound(selection):
         return
-    types = len(selection.types.value or ()) or 1
-    zones = len(selection.zones.value) if selection.zones.says else selection.subnets.value or 1
-    if types > 1 or (zones > 1 and selection.subnets.known):
-        return
-    unknown = selection.doubts("types", "subnets", "placement_group", "efa_interfaces")
-    if unknown:
-        yield Doubt(unknown)
-        return
-    others = _others(case, candidate)
-    listed = f" with overrides {', '.join(others)}" if others else ""
-    yield Remark(
-        f"users wait for {candidate.instance.id} in one zone, and nothing stands in for it",
-        (f"a group over several zones{listed}",),
-        {"pools": 1, "alternatives": len(others), "instanceType": candidate.instance.id},
+    name = candidate.instance.id
+    yield from _of_one_pool(
+        case,
+        candidate,
+        selection,
+        lambda others: Remark(
+            f"users wait for {name} in one zone, and nothing stands in for it",
+            (_wider(others),),
+            {"pools": 1, "alternatives": len(others), "instanceType": name},
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from gpusize_policies.cli import main
 from gpusize_policies.finding import Finding, Severity, Subject
 from gpusize_policies.judge import ONCE, told_once
 from gpusize_policies.machines import Seen
-from gpusize_policies.reading.waiver_tag import waiver_tag
+from gpusize_policies.reading.tags import waiver_tag
 from gpusize_policies.session import Run, Session
 from gpusize_policies.settings import Settings, load
 from gpusize_policies.settings_file import parse, schema
@@ -194,7 +194,9 @@ def test_of_two_waivers_the_longer_one_is_named() -> None:
     [
         ({"tags": {WAIVER_TAG: "a"}}, "a"),
         ({"tags": [{"key": "x", "value": "y"}, {"key": WAIVER_TAG, "value": "a"}]}, "a"),
+        ({"tags": [{"key": WAIVER_TAG, "value": "a", "propagateAtLaunch": False}]}, "a"),
         ({"tagSpecifications": [{"resourceType": "instance", "tags": {WAIVER_TAG: "a"}}]}, "a"),
+        ({"tagSpecifications": [{"resourceType": "volume", "tags": {WAIVER_TAG: "a"}}]}, "a"),
         ({"tags": {"x": "y"}}, ""),
         ({}, ""),
         ({"tags": 7}, ""),
@@ -211,6 +213,7 @@ def test_the_tag_is_read_wherever_a_type_keeps_tags(tags: dict[str, Any], value:
         {"tags": UNKNOWN},
         {"tags": {WAIVER_TAG: UNKNOWN}},
         {"tags": [UNKNOWN]},
+        {"tags": [{"key": UNKNOWN, "value": "a"}]},
         {"tags": [{"key": WAIVER_TAG, "value": UNKNOWN}]},
         {"tags": {WAIVER_TAG: 7}},
         {"tagSpecifications": UNKNOWN},
