@@ -16,7 +16,7 @@ from gpusize_policies.reading import ABSENT, Selection, Value
 from gpusize_policies.reading.tags import waiver_tag
 from gpusize_policies.reading.values import first
 from gpusize_policies.waiving import Waiving
-from gpusize_policies.whole import Share, share_in_run, whole_of
+from gpusize_policies.whole import Share, Whole, share_in_run, whole_of
 
 if TYPE_CHECKING:
     from gpusize.resolution import Resolution
@@ -137,29 +137,23 @@ class Asking:
         """Judge all that the run takes: what a resource takes is known when it was judged."""
         if not self._shares:
             return ()
-        context = self.declarations.context
-        case = Case(
-            "",
-            None,
-            catalog=context.catalog,
-            today=context.today,
-            settings=context.settings,
-            whole=whole_of(self._shares.values()),
-        )
-        return self.waiving.judge(case)
+        return self.waiving.judge(self._case_of_run(whole=whole_of(self._shares.values())))
 
     def of_run(self, missing: Problem) -> tuple[Finding, ...]:
         """Say what is missing of several resources at once."""
+        return self.waiving.judge(self._case_of_run(missing=missing))
+
+    def _case_of_run(self, whole: Whole | None = None, missing: Problem | None = None) -> Case:
         context = self.declarations.context
-        case = Case(
+        return Case(
             "",
             None,
             catalog=context.catalog,
             today=context.today,
             settings=context.settings,
+            whole=whole,
             missing=missing,
         )
-        return self.waiving.judge(case)
 
     def summed_up(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Put what is not known of one resource together: in one finding, not in one for each part.

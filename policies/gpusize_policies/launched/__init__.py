@@ -11,35 +11,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gpusize_policies.launched.launch import CONTAINER, USER_DATA, Launch, may_launch
+from gpusize_policies.launched.launch import CONTAINER, USER_DATA, Launch
 
 if TYPE_CHECKING:
     from gpusize_policies.launched.declaring import declare
-    from gpusize_policies.launched.differing import Difference, differences
-    from gpusize_policies.launched.flags import Assumed, Term
+    from gpusize_policies.launched.differing import differences
     from gpusize_policies.launched.inferring import Inferred, infer, infer_all
 
 __all__ = [
     "CONTAINER",
     "USER_DATA",
-    "Assumed",
-    "Difference",
     "Inferred",
     "Launch",
-    "Term",
     "declare",
     "differences",
     "infer",
     "infer_all",
-    "may_launch",
 ]
 
 _PLACES = {
     "declare": "declaring",
-    "Difference": "differing",
     "differences": "differing",
-    "Assumed": "flags",
-    "Term": "flags",
     "Inferred": "inferring",
     "infer": "inferring",
     "infer_all": "inferring",

@@ -27,7 +27,6 @@ from gpusize_policies.reading.selection import (
     Role,
     Selection,
     is_region,
-    is_zone,
 )
 from gpusize_policies.reading.values import ABSENT, DEFERRED, SENTINELS, UNKNOWN, Props, Value
 
@@ -172,7 +171,6 @@ __all__ = [
     "INTERFACE",
     "JOB_DEFINITION",
     "KEEPING",
-    "LAUNCH_CONFIGURATION",
     "LAUNCH_TEMPLATE",
     "MODEL",
     "PARTED",
@@ -192,7 +190,6 @@ __all__ = [
     "Value",
     "instances",
     "is_region",
-    "is_zone",
     "pins",
     "reservations",
     "select",

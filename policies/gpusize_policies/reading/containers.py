@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from gpusize_policies.reading.values import ABSENT, UNKNOWN, Props, Value, count, first
 
@@ -32,17 +33,17 @@ def gpus_of_pod(container: Props) -> Value:
 
 def total(asked: Iterable[Value], complete: bool) -> Value:
     """Add up what containers of one task ask for; absent where none asks."""
-    found = tuple(asked)
-    if not complete or not all(one.known for one in found):
-        return UNKNOWN
-    said = [one.value for one in found if one.says]
-    return Value(sum(said)) if said else ABSENT
+    return _together(sum, asked, complete)
 
 
 def most(asked: Iterable[Value], complete: bool) -> Value:
-    """Take the largest of what several tasks ask for."""
+    """Take the largest of what several tasks ask for; absent where none asks."""
+    return _together(max, asked, complete)
+
+
+def _together(joined: Callable[[list[Any]], Any], asked: Iterable[Value], complete: bool) -> Value:
     found = tuple(asked)
     if not complete or not all(one.known for one in found):
         return UNKNOWN
     said = [one.value for one in found if one.says]
-    return Value(max(said)) if said else ABSENT
+    return Value(joined(said)) if said else ABSENT
