@@ -95,6 +95,11 @@ class Catalog:
         bare: dict[str, Groups] = {table.name: {} for table in tables}
         return Catalog({**self._groups, **bare}, self.digest, self.version, self._own)
 
+    @property
+    def has_prices(self) -> bool:
+        """Whether it holds any price of instances at all."""
+        return bool(self._lines(t.PRICES))
+
     # GPUs and instance types
 
     def gpu(self, gpu_id: str) -> Gpu:

@@ -181,9 +181,11 @@ def _over(
 ) -> Iterator[Reason]:
     """What a ceiling says: an unknown price is not within it.
 
-    Of the team's ceilings a run of unknown length is told once for a whole run, with its sums.
+    Of the team's ceilings a run of unknown length, and what is bought where the catalog has no
+    prices, is told once for a whole run, with its sums.
     """
-    if amount is None and not limit.is_declared and candidate.cost.hourly is not None:
+    unpriced = candidate.catalog.has_prices and candidate.cost.hourly is None
+    if amount is None and not limit.is_declared and not unpriced:
         return
     if amount is not None and amount <= limit.usd:
         return

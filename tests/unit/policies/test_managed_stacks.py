@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from gpusize_catalog.store import Catalog, load
 from gpusize_policies.finding import Finding
 from gpusize_policies.reading import Selection, Value, select
 from gpusize_policies.reading.families import expanded
+from gpusize_policies.settings_file import parse
 from tests.rules.stacks import findings_of
 
 TODAY = datetime.date(2026, 11, 30)
@@ -290,3 +292,18 @@ def test_a_maximum_price_may_be_a_part_of_the_list_price(catalog: Catalog) -> No
     for percent, fires in ((5, True), (60, False)):
         pool = environment("g6.xlarge", type="SPOT", bidPercentage=percent, subnets=["a", "b"])
         assert ("GPU517" in codes(told(catalog, batch, pool=pool))) == fires
+
+
+def test_a_ceiling_is_no_error_where_nobody_knows_the_price(catalog: Catalog) -> None:
+    settings, problems = parse({"team": {"maxMonthly": 1000}}, Path())
+    assert not problems
+    variant = {"instanceType": "ml.g6.xlarge", "variantName": "all", "initialInstanceCount": 1}
+    endpoint = {
+        "type": "aws:sagemaker:EndpointConfiguration",
+        "properties": {"tags": TAGS, "productionVariants": [variant]},
+    }
+    found = findings_of({"chat": CHAT}, {"all": endpoint}, catalog, TODAY, settings)
+    assert codes(found) == {"GPU806", "GPU900"}
+    (sums,) = [one for one in found if one.code == "GPU900"]
+    assert sums.numbers["withoutPrice"] == 1
+    assert "at least $0.00 per month of $1,000.00" in sums.message
