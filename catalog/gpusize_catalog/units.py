@@ -8,6 +8,13 @@ GIB = 2**30
 GB = 10**9
 """Decimal gigabyte: only where a vendor's label or a price list counts so."""
 
+PERCENT = 100
+"""Percent in a whole."""
+MS = 1e3
+"""Milliseconds in a second."""
+HOUR = 3600
+"""Seconds in an hour."""
+
 TERA = 10**12
 GIGA = 10**9
 HOURS_PER_MONTH = 730

@@ -18,6 +18,7 @@ from gpusize.memory.training.sharing import WHOLE
 from gpusize.pipeline_timing import FLOPS_PER_PARAM, forward_flops
 from gpusize.speed import wide_flops
 from gpusize.timing import Timing, unmodelled
+from gpusize_catalog.units import HOUR
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -37,7 +38,6 @@ generation by the same transformers reaches 0.28 to 0.62, training of language m
 host."""
 HALF = 2
 """Bytes of a weight or gradient that moves."""
-HOUR = 3600
 
 
 def diffusion_training_time(

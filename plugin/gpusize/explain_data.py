@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusize.explain_options import option_data
 from gpusize.explain_storage import checkpoint_data, loading_data
-from gpusize_catalog.units import GIB
+from gpusize_catalog.units import GIB, MS
 
 if TYPE_CHECKING:
     from gpusize.constraints.reason import Reason
@@ -19,7 +19,6 @@ GIB_DIGITS = 3
 USD_DIGITS = 4
 MS_DIGITS = 2
 SHARE_DIGITS = 4
-MS = 1e3
 
 
 def to_data(resolution: Resolution) -> dict[str, Any]:

@@ -31,7 +31,6 @@ MAX_COUNT = 1 << 20
 DIGEST_DIGITS = 16
 PRICE_CHANGE = 0.01
 """A price that moved by less of itself is not told."""
-PERCENT = 100
 USD_DIGITS = 4
 OVERLAY = "+"
 """What a catalog's digest has before that of its overlays."""

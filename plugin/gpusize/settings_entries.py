@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-PERCENT = 100
+from gpusize_catalog.units import PERCENT
 
 
 class Entry(NamedTuple):

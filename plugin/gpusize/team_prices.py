@@ -10,7 +10,6 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 ANY = "*"
-PERCENT = 100
 
 
 class Discount(NamedTuple):

@@ -8,7 +8,7 @@ from gpusize.links import LINK_SHARE, inner_link, outer_link
 from gpusize.memory.result import Term
 from gpusize.speed import reached
 from gpusize.timing import Timing, unmodelled
-from gpusize_catalog.units import GIB
+from gpusize_catalog.units import GIB, HOUR
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -24,7 +24,6 @@ ACTIVATION_BYTES = 2
 MICRO = 1e-6
 STEP_TOKENS = 8192
 """Tokens of prompts that engines process in one step when many wait (vLLM, SGLang: 8192)."""
-HOUR = 3600
 MOST_ERROR = 0.9
 """Relative error of a rate above which the longest time that it allows says nothing."""
 FLOPS_PER_PARAM = 2

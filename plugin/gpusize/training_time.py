@@ -27,6 +27,7 @@ from gpusize.memory.training.vision import patches
 from gpusize.speed import peak_of, reached, wide_flops
 from gpusize.timing import Timing, unmodelled
 from gpusize.workload import VisionLanguageTraining
+from gpusize_catalog.units import HOUR
 
 if TYPE_CHECKING:
     from gpusize.architecture import Architecture
@@ -66,7 +67,6 @@ EXCHANGES = 4
 RING_PASSES = 3
 """Times that the keys and values of a layer go round the ranks of a sequence: forwards, backwards,
 and their gradients."""
-HOUR = 3600
 HOST_STEP = 0.22e-9
 """Seconds that the processors of a node take to step one parameter with Adam. Source: ZeRO-Offload,
 arXiv 2101.06840, latency of CPU-Adam: 0.22 s for a billion parameters (from memory)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusize_catalog.units import PERCENT
 from gpusize_policies.networks import behind, closed_ways, joining, reaches_s3_by_nat
 from gpusize_policies.reading import (
     ABSENT,
@@ -45,7 +46,6 @@ from gpusize_policies.reading.values import ELSEWHERE, agreed, tag_of
 if TYPE_CHECKING:
     from gpusize_policies.declared import Declared, Pins
 
-PERCENT = 100
 
 NEARER = (MODEL, TASK_DEFINITION, CAPACITY_PROVIDER, GROUP)
 """What stands between a machine and the templates that it is launched from, the nearest first."""

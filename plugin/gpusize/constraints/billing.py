@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.interruptions import survives_spot
 from gpusize.workload import Market
-from gpusize_catalog.units import HOURS_PER_MONTH, usd
+from gpusize_catalog.units import HOURS_PER_MONTH, PERCENT, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
-
-PERCENT = 100
 
 
 def spot_for_user_facing(candidate: Candidate) -> Iterator[Reason]:

@@ -9,12 +9,11 @@ from gpusize.constraints.figures import in_gib
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.memory.result import Term, Verdict
 from gpusize.wording import price
-from gpusize_catalog.units import gib, usd
+from gpusize_catalog.units import PERCENT, gib, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
 
-PERCENT = 100
 HOLDS = (Verdict.FITS, Verdict.TIGHT)
 
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.memory.result import Verdict
-from gpusize_catalog.units import GB
+from gpusize_catalog.units import GB, PERCENT
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
-
-PERCENT = 100
 
 
 def interconnect_unknown(candidate: Candidate) -> Iterator[Reason]:

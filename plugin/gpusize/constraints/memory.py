@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gpusize.memory.result import Fit
     from gpusize.resolving.candidate import Candidate
 
-PERCENT = 100
-
 
 def weights_exceed_vram(candidate: Candidate) -> Iterator[Reason]:
     """The weights of one GPU are larger than its budget."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusize.constraints.figures import in_gib
 from gpusize.constraints.reason import Number, Reason, Weight
-from gpusize_catalog.units import GB, gib, usd
+from gpusize_catalog.units import GB, PERCENT, gib, usd
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -17,7 +17,6 @@ BETWEEN_REGIONS = "inter-region"
 FETCHED_ANEW = frozenset({"s3", "root-volume", "instance-store"})
 """Locations of weights that each instance fills for itself: what is fetched crosses every time. A
 file system is filled once, and the hub is in no region."""
-PERCENT = 100
 
 
 def cross_region_weights(candidate: Candidate) -> Iterator[Reason]:

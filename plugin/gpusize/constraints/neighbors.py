@@ -9,12 +9,10 @@ from gpusize.constraints.figures import in_gib, of_budget
 from gpusize.constraints.reason import Reason, Weight
 from gpusize.memory import neighbors
 from gpusize.resolving.demand import inference
-from gpusize_catalog.units import MIB, gib
+from gpusize_catalog.units import MIB, PERCENT, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
-
-PERCENT = 100
 
 
 class _Own(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpusize.constraints.reason import Number, Reason, Weight
 from gpusize.memory.result import Verdict
 from gpusize.workload import Training
-from gpusize_catalog.units import HOURS_PER_MONTH, usd
+from gpusize_catalog.units import HOURS_PER_MONTH, PERCENT, usd
 
 if TYPE_CHECKING:
     from gpusize.placement import Placement
@@ -19,7 +19,6 @@ SHOWN_SIZES = 8
 MICRO_BATCHES = 4
 """Micro batches for each stage from which a pipeline is busy: with fewer it waits for more than a
 fifth of a step. Source: Huang et al. 2019, https://arxiv.org/abs/1811.06965, section 2.3."""
-PERCENT = 100
 POWERS = (1, 2, 4, 8, 16, 32, 64)
 """Sizes that engines are built and tested for."""
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusize.constraints.reason import Reason, Weight
-from gpusize_catalog.units import GB, gib
+from gpusize_catalog.units import GB, MS, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
 
-MS = 1e3
 READING_PACE = 0.2
 """Seconds per token at which people read: 238 words per minute (Brysbaert 2019), 4 tokens in 3
 words. Taken as the target of a user-facing service that declares none."""

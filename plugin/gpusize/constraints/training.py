@@ -20,12 +20,11 @@ from gpusize.interruptions import (
 from gpusize.memory.result import Fit, Output, Term, Verdict
 from gpusize.memory.training.recipe import ADAPTED
 from gpusize.workload import DiffusionTraining, Film, InterruptionTolerance
-from gpusize_catalog.units import GB, figure, gib
+from gpusize_catalog.units import GB, PERCENT, figure, gib
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
 
-PERCENT = 100
 STATES = (Term.WEIGHTS, Term.GRADIENTS, Term.OPTIMIZER_STATES)
 NVLINK = "NVLink"
 WELL_HIDDEN = 0.05

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 from gpusize.decision import present
 from gpusize.launch.common import Properties, Wires, is_reserved, market, nodes, tags
 from gpusize.launch.schedule import beats_of
+from gpusize_catalog.units import PERCENT
 
 if TYPE_CHECKING:
     from gpusize.decision import Decision
     from gpusize.workload import Replicas
 
 GROUP = "aws:autoscaling/group:Group"
-
-PERCENT = 100
 
 
 def is_mixed(decision: Decision) -> bool:

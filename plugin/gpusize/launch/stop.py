@@ -10,6 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from gpusize.launch.common import Properties, market, tags
+from gpusize_catalog.units import PERCENT
 
 if TYPE_CHECKING:
     from gpusize.decision import Decision
@@ -28,7 +29,6 @@ SECONDS = 60
 BUSY_VCPUS_PER_GPU = 0.5
 """A program that keeps a GPU busy polls it from one vCPU; less than half of that is idle. CPU use
 stands in for GPU use, which EC2 does not measure by itself."""
-PERCENT = 100
 PERCENT_DIGITS = 2
 
 

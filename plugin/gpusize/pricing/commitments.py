@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.pricing.quotes import OF_SETTINGS, Quote
 from gpusize_catalog.facts import PriceType
-from gpusize_catalog.units import HOURS_PER_MONTH
+from gpusize_catalog.units import HOURS_PER_MONTH, PERCENT
 
 if TYPE_CHECKING:
     from gpusize.pricing.till import Till
 
-PERCENT = 100
 YEAR_MONTHS = 12
 RESERVED = "reserved-instance"
 SAVINGS = "savings-plan"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.facts import PriceType
 from gpusize_catalog.prices import in_force
+from gpusize_catalog.units import PERCENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from gpusize_catalog.facts import Price
     from gpusize_catalog.store import Catalog
 
-PERCENT = 100
 OF_SETTINGS = "prices of the settings file"
 """Source of a price that the team has given."""
 

@@ -15,7 +15,7 @@ from gpusize.memory.kernels import NATIVE
 from gpusize.resolving.changes import plan_with
 from gpusize.wording import plan_in_words
 from gpusize.workload import Inference, Market, Method, Recompute, Training
-from gpusize_catalog.units import GB, figure, usd
+from gpusize_catalog.units import GB, MS, figure, usd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,6 @@ WAYS_TO_BUY = frozenset({"market", "zone", "capacity_block"})
 """Pins that say how capacity is bought: no change of type or layout drops them."""
 LARGEST_BATCH = 256
 """Sequences beyond which engines rarely gain: their own default of sequences at once."""
-MS = 1e3
 
 
 class Advice(NamedTuple):

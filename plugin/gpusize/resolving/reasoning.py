@@ -13,7 +13,7 @@ from gpusize.resolving.markets import declared_market
 from gpusize.resolving.zones import is_local_zone, standard_zones
 from gpusize.wording import counted, pays_off, price
 from gpusize.workload import Kind, Market
-from gpusize_catalog.units import figure, gib, usd
+from gpusize_catalog.units import MS, figure, gib, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gpusize.resolving.search import Trial
     from gpusize.timing import Timing
 
-MS = 1e3
 WHOLE_MS = 10
 """Milliseconds from which on decimals are within the error."""
 

@@ -27,6 +27,7 @@ from gpusize.workload import (
     Recompute,
     Trainer,
 )
+from gpusize_catalog.units import MS
 
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
@@ -47,7 +48,6 @@ REGION_TRIES = 12
 DEADLINE_TRIES = 8
 MORE_NODES = 8
 MORE_TRAINING_NODES = 64
-MS = 1e3
 SLOWER = 4
 """Beside the fastest target that is met, one so many times slower, for its price."""
 FIELD = "time_per_output_token_ms"

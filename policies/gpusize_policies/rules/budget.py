@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.problems import printable
-from gpusize_catalog.units import usd
+from gpusize_catalog.units import PERCENT, usd
 from gpusize_policies.finding import Severity
 from gpusize_policies.fixes import wrapped
 from gpusize_policies.message import LONGEST_NAME, Gap, Remark
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gpusize_policies.whole import Total, Whole
 
 STACK = (Needs.STACK,)
-PERCENT = 100
 
 
 class _Bound(NamedTuple):

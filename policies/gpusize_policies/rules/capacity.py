@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gpusize_catalog.units import usd
+from gpusize_catalog.units import PERCENT, usd
 from gpusize_policies.finding import Severity
 from gpusize_policies.message import Doubt, Remark
 from gpusize_policies.reading.overrides import LOWEST_PRICE
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
     from gpusize_policies.case import Case
 
-PERCENT = 100
 MOST_DISCOUNT = 0.90
 """AWS sells spot capacity at up to so much less than on demand (aws.amazon.com/ec2/spot)."""
 BEST_STRATEGY = "price-capacity-optimized"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpusize_catalog.units import PERCENT
 from gpusize_policies.finding import Severity
 from gpusize_policies.message import Doubt, Remark
 from gpusize_policies.reading import UNKNOWN
@@ -19,8 +20,6 @@ from gpusize_policies.rule import Needs, rule
 if TYPE_CHECKING:
     from gpusize.resolving.candidate import Candidate
     from gpusize_policies.case import Case
-
-PERCENT = 100
 
 
 @rule(
