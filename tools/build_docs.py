@@ -3,7 +3,8 @@
 A page per rule comes from its docstring, its cases and its settings, `docs/cli.md` from the
 parsers, `docs/settings.md` from the table of settings, `docs/component.md` from the plugin's
 schema, `docs/inference.md` from the tables of engines, `docs/resources.md` from samples of
-resources. `--check` writes nothing and exits 1 when a page is stale.
+resources, `docs/facts.md` from the facts of custom rules. `--check` writes nothing and exits 1 when
+a page is stale.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gpusize.names import to_camel
 from gpusize_catalog.store import Catalog, load
 from gpusize_policies import settings_file
 from gpusize_policies.cli import COMMANDS, help_text
+from gpusize_policies.custom.schema import facts_schema
 from gpusize_policies.registry import RULES
 from gpusize_policies.rule import Needs, Rule, Waivable
 from gpusize_policies.settings import PRESETS
@@ -32,6 +34,7 @@ from tests.rules.examples import TODAY, Example, declared_of, examples
 from tests.rules.examples import findings as judged
 from tools import readme
 from tools.component_page import component_page
+from tools.facts_page import facts_page
 from tools.inference_page import inference_page
 from tools.resource_page import resource_page
 
@@ -41,6 +44,9 @@ GENERATED_FROM_TABLES = (
     "<!-- Written by tools/build_docs.py from policies/gpusize_policies/launched/. -->"
 )
 GENERATED_FROM_SAMPLES = "<!-- Written by tools/build_docs.py from samples in tests/. -->"
+GENERATED_FROM_FACTS = (
+    "<!-- Written by tools/build_docs.py from policies/gpusize_policies/custom/facts.py. -->"
+)
 GENERATED = "<!-- Written by tools/build_docs.py: edit the rule, its cases or the parser. -->"
 
 SETTINGS_EXAMPLE = """\
@@ -164,6 +170,7 @@ def pages() -> dict[Path, Callable[[], str]]:
     """Every generated file with what writes its text."""
     catalog = load()
     schema = Path(settings_file.__file__).with_name("settings.schema.json")
+    facts = schema.parent / "custom/facts.schema.json"
     return {
         **{ROOT / rule.docs: partial(rule_page, rule, catalog) for rule in RULES},
         ROOT / "docs/rules/README.md": index_page,
@@ -172,9 +179,11 @@ def pages() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/component.md": partial(component_page, GENERATED_FROM_SCHEMA),
         ROOT / "docs/inference.md": partial(inference_page, GENERATED_FROM_TABLES),
         ROOT / "docs/resources.md": partial(resource_page, GENERATED_FROM_SAMPLES),
+        ROOT / "docs/facts.md": partial(facts_page, GENERATED_FROM_FACTS),
         ROOT / "README.md": readme.render,
         ROOT / "docs/waivers.md": partial(readme.render, "docs/waivers.md"),
         schema: lambda: json.dumps(settings_file.schema(), indent=2) + "\n",
+        facts: lambda: json.dumps(facts_schema(), indent=2) + "\n",
     }
 
 

@@ -34,6 +34,8 @@ class Told(NamedTuple):
     path: str
     base: Path
     report: Report
+    own: tuple[Any, ...] = ()
+    """Rules of the team, which other keys may name; only who judges knows them."""
 
 
 class Field(NamedTuple):

@@ -102,6 +102,12 @@ class Asking:
         """The catalog for what is not bought from EC2: its prices are not those of others."""
         return self.declarations.context.catalog.without_prices()
 
+    @cached_property
+    def _asks_identity(self) -> bool:
+        """Whether rules of the team tell resources apart that are equal but for their names."""
+        custom = self.declarations.context.settings.custom
+        return bool({"resource.type", "resource.name"} & custom.facts)
+
     def catalog_of(self, part: Selection | None) -> Catalog:
         """The catalog as what runs sees it: without prices of others, or a share of nodes."""
         catalog = self.declarations.context.catalog
@@ -177,6 +183,7 @@ class Asking:
         key = (
             *(called, declared.key, question.pins, declared.missing, question.unknown),
             *(selection, subject.path, seller, launched, question.machine, share_of(part)),
+            seen.urn if self._asks_identity else "",
         )
         if key not in self.answers:
             settings = self.declarations.context.settings

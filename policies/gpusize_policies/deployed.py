@@ -30,7 +30,11 @@ class Accelerators:
     def __init__(self, settings: Settings, catalog: Callable[[], Catalog]) -> None:
         """Load no catalog before it is asked for."""
         self._catalog = catalog
-        self.asks_all = settings.require_declaration or settings.team != NO_RULES
+        self.asks_all = (
+            settings.require_declaration
+            or settings.team != NO_RULES
+            or settings.custom.asks("machine", "stack")
+        )
         """Whether the settings ask something of machines that no workload owns."""
 
     def knows(self, name: str) -> bool:

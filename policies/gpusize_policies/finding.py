@@ -62,6 +62,8 @@ class Finding(NamedTuple):
     waived_by: str = ""
     in_baseline: bool = False
     """Whether it was there when the baseline was written."""
+    page: str = ""
+    """Page of a rule that the team writes itself."""
 
     @property
     def is_accepted(self) -> bool:
@@ -70,8 +72,8 @@ class Finding(NamedTuple):
 
     @property
     def docs(self) -> str:
-        """Page of the rule, relative to the repository."""
-        return docs_page(self.code, self.name)
+        """Page of the rule: an address, or relative to the repository."""
+        return self.page or docs_page(self.code, self.name)
 
 
 def docs_page(code: str, name: str) -> str:

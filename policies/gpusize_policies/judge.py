@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gpusize_policies.finding import Finding, Severity
-from gpusize_policies.message import Doubt, Gap, Remark, compose, join_fixes, not_known
+from gpusize_policies.message import (
+    Blank,
+    Doubt,
+    Gap,
+    Remark,
+    compose,
+    join_fixes,
+    not_known,
+    not_said,
+)
 from gpusize_policies.registry import RULES, Needs, Rule
 
 if TYPE_CHECKING:
@@ -25,7 +34,8 @@ def evaluate(
     broken: list[tuple[Rule, Exception]] = []
     doubts: dict[str, None] = {}
     gaps: list[Gap] = []
-    for item in RULES if rules is None else rules:
+    blanks: list[Blank] = []
+    for item in (*RULES, *settings.custom.rules) if rules is None else rules:
         level = settings.level_of(item)
         if level is None:
             continue
@@ -40,14 +50,16 @@ def evaluate(
             findings.extend(found)
             unsaid = (one.properties for one in said if isinstance(one, Doubt))
             gaps += [one for one in said if isinstance(one, Gap)]
+            blanks += [one for one in said if isinstance(one, Blank)]
             doubts.update((name, None) for names in unsaid for name in names)
-    findings.extend(_told(case, settings, broken, tuple(doubts), gaps))
+    findings.extend(_told(case, settings, broken, tuple(doubts), gaps, blanks))
     return tuple(sorted(findings, key=lambda one: one.code))
 
 
 def asked(case: Case, settings: Settings) -> frozenset[str]:
     """Return the codes of the rules that could speak on a case."""
-    rules = (item for item in RULES if settings.level_of(item) is not None)
+    known = (*RULES, *settings.custom.rules)
+    rules = (item for item in known if settings.level_of(item) is not None)
     return frozenset(item.code for item in rules if may_speak(item, case))
 
 
@@ -99,10 +111,18 @@ def _finding(item: Rule, level: Severity, case: Case, remark: Remark) -> Finding
         severity=level,
         subject=case.subject,
         message=compose(
-            item.code, item.name, case.about, remark.text, fix, place, case.provenance.text
+            item.code,
+            item.name,
+            case.about,
+            remark.text,
+            fix,
+            place,
+            case.provenance.text,
+            item.page,
         ),
         fix=fix,
         numbers={**remark.numbers, **case.provenance.numbers},
+        page=item.page,
     )
 
 
@@ -112,6 +132,7 @@ def _told(
     broken: Iterable[tuple[Rule, Exception]],
     doubts: tuple[str, ...],
     gaps: Iterable[Gap],
+    blanks: Sequence[Blank],
 ) -> Iterable[Finding]:
     """Tell what rules could not say; the text of an exception may hold a user's values."""
     reporter = next(item for item in RULES if item.code == CANNOT_EVALUATE)
@@ -120,6 +141,8 @@ def _told(
         return
     if doubts:
         yield _finding(reporter, level, case, not_known(doubts))
+    if blanks:
+        yield _finding(reporter, level, case, not_said(blanks))
     for gap in gaps:
         yield _finding(reporter, level, case, Remark(gap.text, (gap.fix,), gap.numbers))
     for item, error in broken:

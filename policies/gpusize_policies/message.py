@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gpusize_catalog.problems import printable
@@ -50,6 +50,44 @@ class Gap(NamedTuple):
     numbers: Mapping[str, Number] = NO_NUMBERS
 
 
+class Blank(NamedTuple):
+    """What a rule of the team could not say for facts that it asks for have no value.
+
+    All of them on a case are told together, under GPU900.
+    """
+
+    code: str
+    unknown: tuple[str, ...] = ()
+    """Facts that cannot be told."""
+    absent: tuple[str, ...] = ()
+    """Facts that there are none of here, though the rule counts on them."""
+
+
+def not_said(blanks: Sequence[Blank]) -> Remark:
+    """Say which rules could not be evaluated, and for the sake of which facts."""
+    codes = dict.fromkeys(one.code for one in blanks)
+    unknown = tuple(dict.fromkeys(fact for one in blanks for fact in one.unknown))
+    absent = tuple(dict.fromkeys(fact for one in blanks for fact in one.absent))
+    why = [f"{_listed(unknown)} {_be(unknown)} not known"] if unknown else []
+    why += [f"{_listed(absent)} {_be(absent)} null here"] if absent else []
+    fixes = [f"ask for {unknown[0]} only where `when` says that it is known"] if unknown else []
+    fixes += [f"ask first: {absent[0]} != null && …"] if absent else []
+    return Remark(
+        f"{_listed(tuple(codes))} cannot be evaluated: {'; '.join(why) or 'the expression fails'}",
+        tuple(fixes) or ("look at the expression: it divides by 0, or looks up what is not there",),
+        {"rules": len(codes), "unknownFacts": len(unknown), "nullFacts": len(absent)},
+    )
+
+
+def _be(names: tuple[str, ...]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - SHOWN_PROPERTIES
+    return ", ".join(names[:SHOWN_PROPERTIES]) + (f" and {more} more" if more > 0 else "")
+
+
 def not_known(properties: tuple[str, ...]) -> Remark:
     """Say which properties have no value yet."""
     names = ", ".join(properties[:SHOWN_PROPERTIES])
@@ -74,15 +112,17 @@ def compose(
     fix: str,
     place: str = "",
     note: str = "",
+    page: str = "",
 ) -> str:
     """Build the message; a text that is too long loses its end, never the code or the page.
 
     `place` is the part of a resource that is meant, where it has several. `note` stands before the
-    page, and says where the declaration comes from: beside the limit.
+    page, and says where the declaration comes from: beside the limit. `page` is that of a rule of
+    the team.
     """
     head = f"{code} {name}: {subject}: " if subject else f"{code} {name}: "
     head += f"{place}: " if place else ""
-    tail = f"{f' {note}' if note else ''} Docs: {docs_page(code, name)}"
+    tail = f"{f' {note}' if note else ''} Docs: {page or docs_page(code, name)}"
     room = LONGEST + len(note) - len(head) - len(tail)
     help_text = f" Fix: {_sentence(fix)}" if fix else ""
     body = _sentence(text)

@@ -42,6 +42,7 @@ from gpusize_policies.rule import Rule
 from gpusize_policies.session import KINDS, Session
 from gpusize_policies.settings import REMEDIATE
 from gpusize_policies.setup import (
+    CUSTOM_POLICY,
     FILE_KEY,
     SETTINGS_POLICY,
     WRITE_BASELINE,
@@ -136,7 +137,8 @@ class Judge:
 
     def level_of(self, name: str) -> EnforcementLevel | None:
         """Return the level of a rule by the settings in force now; None for other policies."""
-        rule = next((one for one in RULES if one.name == name), None)
+        rules = (*RULES, *self.setup.run.settings.custom.rules)
+        rule = next((one for one in rules if one.name == name), None)
         return None if rule is None else _level(self.setup, rule)
 
     def remedy(self, seen: Seen, rule: Rule) -> tuple[Change, ...]:
@@ -264,7 +266,24 @@ class RulePolicy(pulumi_policy.ResourceValidationPolicy, pulumi_policy.StackVali
 
 def policies(judge: Judge) -> list[RulePolicy]:
     """Make a policy of every rule, and one for the settings themselves."""
-    return [_settings_policy(judge), *(_rule_policy(judge, rule) for rule in RULES)]
+    rules = (*RULES, *judge.setup.run.settings.custom.rules)
+    own = (_rule_policy(judge, rule) for rule in rules)
+    return [_settings_policy(judge), _carrier(judge), *own]
+
+
+def _carrier(judge: Judge) -> RulePolicy:
+    """Carries rules of the team that a file brings which the configuration named.
+
+    Policies are announced before that is known. Each finding has the level of its rule; the public
+    way takes no other file.
+    """
+    return RulePolicy(
+        judge,
+        CUSTOM_POLICY,
+        "Rules of the team, from a settings file that `--policy-pack-config` names.",
+        enforcement_level=EnforcementLevel.MANDATORY,
+        severity=pulumi_policy.Severity.MEDIUM,
+    )
 
 
 def _settings_policy(judge: Judge) -> RulePolicy:
@@ -391,18 +410,19 @@ class Servicer:
             )
         )
 
-    def _level_of(self, policy: RulePolicy) -> EnforcementLevel:
+    def _level_of(self, policy: RulePolicy, name: str = "") -> EnforcementLevel:
+        """The level of a policy; `name` is the rule that it reports for, where that is another."""
         level = self._get_enforcement_level(policy)  # type: ignore[attr-defined]
         if level is policy.enforcement_level:
             # Nobody set another one, so a settings file that the configuration named counts.
-            level = self.judge.level_of(policy.name) or level
+            level = self.judge.level_of(name or policy.name) or level
         found: EnforcementLevel = level
         return found
 
     def say(self, response: Any, name: str, message: str, urn: str | None = None) -> None:
         """Report under a policy's name and level, unless it is disabled."""
-        policy = self.policies[name]
-        level = self._level_of(policy)
+        policy = self.policies.get(name) or self.policies[CUSTOM_POLICY]
+        level = self._level_of(policy, name)
         if level is EnforcementLevel.DISABLED:
             return
         if level is EnforcementLevel.REMEDIATE:

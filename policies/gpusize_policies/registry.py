@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 
 from gpusize_policies.rule import Needs, Rule, Waivable, rule
@@ -51,17 +52,21 @@ RULES: tuple[Rule, ...] = tuple(
 )
 
 
-def find(word: str) -> Rule | None:
-    """Return the rule of a code or name, whatever the case of its letters."""
+def find(word: str, own: Sequence[Rule] = ()) -> Rule | None:
+    """Return the rule of a code or name, whatever the case of its letters.
+
+    `own` are the rules of the team.
+    """
     wanted = word.strip().lower()
-    for item in RULES:
+    for item in (*RULES, *own):
         if wanted in (item.code.lower(), item.name, f"{item.code}-{item.name}".lower()):
             return item
     return None
 
 
-def suggest(word: str) -> tuple[str, ...]:
+def suggest(word: str, own: Sequence[Rule] = ()) -> tuple[str, ...]:
     """Return at most three codes or names that are spelt much alike."""
     from gpusize_catalog.spelling import close_words
 
-    return close_words(word, [item.name for item in RULES] + [item.code for item in RULES])
+    rules = (*RULES, *own)
+    return close_words(word, [item.name for item in rules] + [item.code for item in rules])

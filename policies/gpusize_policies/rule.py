@@ -7,13 +7,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_policies.finding import Severity, docs_page
-from gpusize_policies.message import Doubt, Gap, Remark
+from gpusize_policies.message import Blank, Doubt, Gap, Remark
 
 if TYPE_CHECKING:
     from gpusize_policies.case import Case
     from gpusize_policies.remedies import Remedy
 
-Judge = Callable[["Case"], Iterable[Remark | Doubt | Gap]]
+Judge = Callable[["Case"], Iterable[Remark | Doubt | Gap | Blank]]
 
 
 class Needs(str, Enum):
@@ -56,6 +56,8 @@ class Rule(NamedTuple):
     """Whether it is off until the settings give it a level."""
     remedy: Remedy | None = None
     """What it changes where it runs at level `remediate`."""
+    page: str = ""
+    """Where a rule that the team writes itself is documented."""
 
     @property
     def remediation(self) -> str:
@@ -79,8 +81,8 @@ class Rule(NamedTuple):
 
     @property
     def docs(self) -> str:
-        """Page of the rule, relative to the repository."""
-        return docs_page(self.code, self.name)
+        """Page of the rule: an address, or relative to the repository."""
+        return self.page or docs_page(self.code, self.name)
 
     def section(self, title: str) -> str:
         """Text of one titled section of the docstring (Why, Fix, Sources), '' when absent."""
@@ -100,6 +102,7 @@ def rule(
     beside: tuple[Needs, ...] = (),
     is_off: bool = False,
     remedy: Remedy | None = None,
+    page: str = "",
 ) -> Callable[[Judge], Rule]:
     """Turn a function of a case into a rule; `parameters` name the settings it reads."""
 
@@ -117,6 +120,7 @@ def rule(
             beside,
             is_off,
             remedy,
+            page,
         )
 
     return wrap

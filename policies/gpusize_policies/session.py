@@ -308,7 +308,8 @@ class Session:
             return None
         # Of tags no more is kept than is asked for: machines that differ in others are judged once.
         team = self.run.settings.team
-        tags = found.tags.among((*team.required_tags, team.team_tag))
+        custom = self.run.settings.custom
+        tags = found.tags.among((*team.required_tags, team.team_tag, *custom.tag_keys))
         name = "" if owner else found.name
         return found._replace(workload=owner, name=name, tags=tags)
 

@@ -33,6 +33,28 @@ PRESETS: dict[str, dict[str, str]] = {
 """What becomes of a rule's default severity; severities not named stay."""
 
 
+class Custom(NamedTuple):
+    """Rules that the team writes itself, and what they ask of a case."""
+
+    rules: tuple[Rule, ...] = ()
+    tag_keys: tuple[str, ...] = ()
+    """Keys of tags whose values the rules may read."""
+    facts: frozenset[str] = frozenset()
+    """Facts that the rules read."""
+
+    def joined(self, other: Custom) -> Custom:
+        """These and others."""
+        keys = dict.fromkeys((*self.tag_keys, *other.tag_keys))
+        return Custom((*self.rules, *other.rules), tuple(keys), self.facts | other.facts)
+
+    def asks(self, *needs: str) -> bool:
+        """Whether a rule needs one of these, see `Needs`."""
+        return any(rule.needs.value in needs for rule in self.rules)
+
+
+NO_CUSTOM = Custom()
+
+
 class Settings(NamedTuple):
     """What `gpusize-policy.yaml` says; `settings_file` reads it."""
 
@@ -65,6 +87,8 @@ class Settings(NamedTuple):
     """What changes of all that on some stacks."""
     environment: str = ""
     """Name of the environment that these are of, where one was chosen."""
+    custom: Custom = NO_CUSTOM
+    """Rules that the team writes itself."""
 
     def level_of(self, rule: Rule) -> Severity | None:
         """Severity that a rule reports with; None when it is off."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from gpusize.settings_file import (
     TEAM_CHANGES,
     TODAY,
     Field,
+    Report,
     Told,
     guess,
     read_path,
@@ -30,7 +32,8 @@ from gpusize.settings_file import (
 )
 from gpusize_catalog.problems import printable
 from gpusize_catalog.spelling import did_you_mean
-from gpusize_policies.settings import OFF, PRESETS, REMEDIATE, Settings
+from gpusize_policies.custom.forms import CODE, NAME
+from gpusize_policies.settings import NO_CUSTOM, OFF, PRESETS, REMEDIATE, Custom, Settings
 
 if TYPE_CHECKING:
     from gpusize.documents import Document
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
     from gpusize_policies.rule import Rule
 
 LEVELS = ("error", "warn", "advice", OFF)
+
+CUSTOM_RULES = "customRules"
+OWN_RULES = (CUSTOM_RULES, "rulePlugins")
+"""Keys that bring rules of the team."""
 
 ALL = "all"
 LEVEL_KEY = "enforcementLevel"
@@ -79,16 +86,19 @@ def parse(
         problem = Problem(path, message, fix)
         problems.append(document.locate(problem) if document else problem)
 
-    values: dict[str, Any] = {}
     if raw is not None and not isinstance(raw, Mapping):
         report("", "settings are a mapping", "write `preset: recommended`")
         raw = {}
+    custom = _read_custom(raw or {}, base, report)
+    values: dict[str, Any] = {"custom": custom}
     for key, value in (raw or {}).items():
+        if key in OWN_RULES:
+            continue
         field = _BY_NAME.get(str(key))
         if field is None:
             report(printable(str(key), LONGEST_KEY), "unknown key", guess(str(key), _BY_NAME))
             continue
-        found = field.read(value, Told(field.name, base, report))
+        found = field.read(value, Told(field.name, base, report, custom.rules))
         if found is not None:
             values[to_snake(field.name)] = found
     return Settings(**values), tuple(problems)
@@ -168,6 +178,43 @@ def _not_one_of(words: Iterable[str], given: Any, path: str, told: Told) -> None
     told.report(path, f"takes one of {', '.join(words)}", did_you_mean(str(given), words, most=1))
 
 
+def _read_custom(raw: Mapping[Any, Any], base: Path, report: Report) -> Custom:
+    """Read the rules that the team writes itself: other keys may name them."""
+    found = NO_CUSTOM
+    for key in OWN_RULES:
+        if key in raw:
+            read = read_custom_rules if key == CUSTOM_RULES else partial(read_plugins, found)
+            more = read(raw[key], Told(key, base, report))
+            found = found.joined(more) if more is not None else found
+    return found
+
+
+def read_custom_rules(value: Any, told: Told) -> Custom | None:
+    """Read the key `customRules`."""
+    from gpusize_policies.custom.reading import read_custom_rules as read
+
+    return read(value, told)
+
+
+def read_plugins(before: Custom, value: Any, told: Told) -> Custom | None:
+    """Read the key `rulePlugins`; `before` are the rules of the file."""
+    from gpusize_policies.custom.plugins import read_plugins as read
+
+    return read(value, told, before.rules)
+
+
+def _custom_rules_schema() -> dict[str, Any]:
+    from gpusize_policies.custom.schema import custom_rules_schema
+
+    return custom_rules_schema()
+
+
+def _plugins_schema() -> dict[str, Any]:
+    from gpusize_policies.custom.plugins import plugins_schema
+
+    return plugins_schema()
+
+
 def _read_levels(value: Any, told: Told) -> Any:
     from gpusize_policies.registry import find, suggest
 
@@ -177,10 +224,10 @@ def _read_levels(value: Any, told: Told) -> Any:
     levels: dict[str, str] = {}
     for key, given in value.items():
         path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
-        rule = find(str(key))
+        rule = find(str(key), told.own)
         level = OFF if given is False else given
         if rule is None:
-            close = suggest(str(key))
+            close = suggest(str(key), told.own)
             told.report(path, "no such rule", f"did you mean {close[0]}?" if close else _RULES_HINT)
         elif level not in levels_of(rule):
             _not_one_of(levels_of(rule), given, path, told)
@@ -210,7 +257,13 @@ def _levels_schema() -> dict[str, Any]:
     return {
         "description": "Level of a rule, by its code or name; what is not named has its default.",
         "type": "object",
-        "additionalProperties": False,
+        "propertyNames": {
+            "anyOf": [
+                {"enum": list(levels)},
+                *({"pattern": f"^{form}$"} for form in (CODE.pattern, NAME.pattern)),
+            ]
+        },
+        "additionalProperties": {"enum": list(LEVELS)},
         "properties": {name: {"enum": list(known)} for name, known in levels.items()},
     }
 
@@ -315,10 +368,14 @@ FIELDS: tuple[Field, ...] = (
         text_schema("File of the findings that were there before, and do not fail."),
     ),
     Field("environments", _read_environments, _environments_schema),
+    Field(CUSTOM_RULES, read_custom_rules, _custom_rules_schema),
+    Field("rulePlugins", partial(read_plugins, NO_CUSTOM), _plugins_schema),
 )
 _BY_NAME = {field.name: field for field in FIELDS}
 
-_OF_ALL = frozenset({"today", "catalog", "workloads", "lock", "waivers", "environments"})
+_OF_ALL = frozenset(
+    {"today", "catalog", "workloads", "lock", "waivers", "environments", *OWN_RULES}
+)
 """Keys that hold for every stack: what is known, declared, decided and accepted."""
 CHANGING = tuple(
     TEAM_CHANGES if field is TEAM else field for field in FIELDS if field.name not in _OF_ALL

@@ -26,6 +26,8 @@ from gpusize_policies.settings_file import ALL
 
 SETTINGS_POLICY = "gpusize-settings"
 """Policy that tells what is wrong with the settings, and carries what concerns the whole pack."""
+CUSTOM_POLICY = "custom-rule"
+"""Policy that carries rules of the team which came too late for policies of their own."""
 FILE_KEY = "file"
 """Its property that names the settings file."""
 

@@ -165,11 +165,17 @@ class Outcome(NamedTuple):
 
 
 def stand(
-    waivers: Sequence[Waiver], today: datetime.date, most_days: float
+    waivers: Sequence[Waiver],
+    today: datetime.date,
+    most_days: float,
+    own: Sequence[Rule] = (),
 ) -> tuple[Standing, ...]:
-    """Say of each waiver of one list whether it holds; `most_days` is how far one may reach."""
+    """Say of each waiver of one list whether it holds; `most_days` is how far one may reach.
+
+    `own` are the rules of the team.
+    """
     ids = Counter(waiver.id for waiver in waivers if waiver.id)
-    return tuple(_stand(waiver, today, most_days, ids[waiver.id]) for waiver in waivers)
+    return tuple(_stand(waiver, today, most_days, ids[waiver.id], own) for waiver in waivers)
 
 
 def apply(
@@ -255,8 +261,14 @@ def _glob(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
-def _stand(waiver: Waiver, today: datetime.date, most_days: float, same_ids: int) -> Standing:
-    rule, end = find(waiver.rule), day_of(waiver.expires)
+def _stand(
+    waiver: Waiver,
+    today: datetime.date,
+    most_days: float,
+    same_ids: int,
+    own: Sequence[Rule] = (),
+) -> Standing:
+    rule, end = find(waiver.rule, own), day_of(waiver.expires)
     days_left = (end - today).days if end else None
     found = [fault for check in CHECKS if (fault := check(waiver, rule))]
     if same_ids > 1:

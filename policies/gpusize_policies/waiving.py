@@ -163,7 +163,8 @@ class Waiving:
 
     def _stand(self, waivers: tuple[Waiver, ...]) -> tuple[Standing, ...]:
         most = self.context.settings.resolving.max_waiver_days
-        return stand(waivers, self.context.today, most)
+        own = self.context.settings.custom.rules
+        return stand(waivers, self.context.today, most, own)
 
     def _own(self, workload: Workload | None, subject: Subject) -> tuple[Standing, ...]:
         if workload is None or not workload.waivers:

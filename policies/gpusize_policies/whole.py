@@ -79,7 +79,8 @@ def share_in_run(case: Case, *, is_component: bool) -> Share | None:
     """
     team, machine = case.settings.team, case.machine
     limits = (team.stack, *team.teams.values())
-    if all(limit is None for one in limits for limit in one):
+    is_asked = case.settings.custom.asks("stack")
+    if not is_asked and all(limit is None for one in limits for limit in one):
         return None
     if is_component:
         return share_of(case)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gpusize_policies.registry import RULES
-from gpusize_policies.setup import SETTINGS_POLICY
+from gpusize_policies.setup import CUSTOM_POLICY, SETTINGS_POLICY
 from tests.contract.processes import UNKNOWN, pack, resource, secret
 
 COMPONENT = "gpusize:index:GpuWorkload"
@@ -89,7 +89,11 @@ def names(told):
 def test_every_rule_is_a_policy(gate):
     info = gate.info()
     assert info.name == "gpusize"
-    assert {one.name for one in info.policies} == {SETTINGS_POLICY, *(one.name for one in RULES)}
+    assert {one.name for one in info.policies} == {
+        SETTINGS_POLICY,
+        CUSTOM_POLICY,
+        *(one.name for one in RULES),
+    }
     assert all(one.description for one in info.policies)
 
 

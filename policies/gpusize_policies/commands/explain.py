@@ -43,9 +43,7 @@ def parser() -> Parser:
 
 def run(options: Namespace) -> int:
     """Explain."""
-    from gpusize_policies.registry import find
-
-    rule = find(options.subject)
+    rule = _rule(options)
     if rule is not None:
         emit(_rule_json(rule) if options.format == "json" else rule_text(rule), options.output)
         return 0
@@ -56,11 +54,24 @@ def run(options: Namespace) -> int:
     return answer([options.subject], options, whole=True)
 
 
+def _rule(options: Namespace) -> Rule | None:
+    """Find a rule, one of the team where the settings have it."""
+    from gpusize_policies.registry import find
+
+    found = find(options.subject)
+    if found is not None or options.subject == "-" or Path(options.subject).exists():
+        return found
+    from gpusize_policies.commands.session import load_settings
+
+    return find(options.subject, load_settings(options).custom.rules)
+
+
 def rule_text(rule: Rule) -> str:
     """Return the page of a rule for a terminal."""
     from textwrap import fill
 
-    title = f"{rule.code} {rule.name} ({rule.severity.value}, since {rule.since})"
+    since = f", since {rule.since}" if rule.since else ""
+    title = f"{rule.code} {rule.name} ({rule.severity.value}{since})"
     blocks = [title, rule.section("What")]
     for name in SECTIONS:
         text = rule.section(name)

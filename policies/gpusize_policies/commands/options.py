@@ -62,14 +62,19 @@ def add_input(parser: Parser, many: bool = True) -> None:
     )
 
 
-def add_settings(parser: Parser) -> None:
-    """Take what decides how everything is judged."""
+def add_settings_file(parser: Parser) -> None:
+    """Take the settings alone."""
     parser.add_argument(
         "--settings",
         metavar="FILE",
         type=given,
         help="settings (default: gpusize-policy.yaml in this folder, where there is one)",
     )
+
+
+def add_settings(parser: Parser) -> None:
+    """Take what decides how everything is judged."""
+    add_settings_file(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--stack",

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from gpusize_policies.commands.emit import emit
-from gpusize_policies.commands.options import Parser, add_output
+from gpusize_policies.commands.options import Parser, add_output, add_settings_file
+
+if TYPE_CHECKING:
+    from gpusize_policies.rule import Rule
+
+    Rules = Sequence[Rule]
 
 EXAMPLES = """\
   gpusize rules
@@ -20,35 +26,38 @@ def parser() -> Parser:
     made = Parser("rules", "List every rule with its code, its default severity and what it says.")
     made.epilog = f"examples:\n{EXAMPLES}"
     add_output(made, ("text", "json", "markdown"))
+    add_settings_file(made)
     return made
 
 
 def run(options: Namespace) -> int:
-    """Print the list."""
-    emit(_WRITERS[options.format](), options.output)
+    """Print the list, rules of the team among them where the settings have some."""
+    from gpusize_policies.commands.session import load_settings
+    from gpusize_policies.registry import RULES
+
+    rules = (*RULES, *load_settings(options).custom.rules)
+    emit(_WRITERS[options.format](rules), options.output)
     return 0
 
 
-def _text() -> str:
-    from gpusize_policies.registry import RULES
-
-    width = max(len(rule.name) for rule in RULES)
+def _text(rules: Rules) -> str:
+    codes = max(len(rule.code) for rule in rules)
+    width = max(len(rule.name) for rule in rules)
     lines = [
-        f"{rule.code}  {rule.name.ljust(width)}  {rule.severity.value.ljust(6)}  {rule.summary}"
-        for rule in RULES
+        f"{rule.code.ljust(codes)}  {rule.name.ljust(width)}  {rule.severity.value.ljust(6)}"
+        f"  {rule.summary}"
+        for rule in rules
     ]
     return "\n".join(lines) + "\n"
 
 
-def _json() -> str:
+def _json(rules: Rules) -> str:
     import json
 
-    from gpusize_policies.registry import RULES
-
-    return json.dumps([_data(rule) for rule in RULES], indent=2) + "\n"
+    return json.dumps([_data(rule) for rule in rules], indent=2) + "\n"
 
 
-def _data(rule: Any) -> dict[str, Any]:
+def _data(rule: Rule) -> dict[str, Any]:
     return {
         "code": rule.code,
         "name": rule.name,
@@ -64,11 +73,9 @@ def _data(rule: Any) -> dict[str, Any]:
     }
 
 
-def _markdown() -> str:
-    from gpusize_policies.registry import RULES
-
+def _markdown(rules: Rules) -> str:
     lines = ["| code | name | severity | what it says |", "|---|---|---|---|"]
-    for rule in RULES:
+    for rule in rules:
         page = rule.docs.removeprefix("docs/rules/")
         summary = rule.summary.replace("|", "\\|")
         lines.append(f"| {rule.code} | [{rule.name}]({page}) | {rule.severity.value} | {summary} |")

@@ -39,11 +39,18 @@ def _baseline(_options: Namespace) -> dict[str, Any]:
     return schema()
 
 
+def _facts(_options: Namespace) -> dict[str, Any]:
+    from gpusize_policies.custom.schema import facts_schema
+
+    return facts_schema()
+
+
 SCHEMAS = {
     "workload": _workload,
     "settings": _settings,
     "report": _report,
     "baseline": _baseline,
+    "facts": _facts,
 }
 
 
@@ -52,7 +59,8 @@ def parser() -> Parser:
     made = Parser(
         "schema",
         "Print the JSON Schema (draft 2020-12) of a file of declarations, of the settings file,\n"
-        "of a baseline, or of the report that `gpusize check --format json` writes.",
+        "of a baseline, of the report that `gpusize check --format json` writes, or of the facts\n"
+        "that custom rules see.",
         EXAMPLES,
     )
     made.add_argument("what", choices=tuple(SCHEMAS), help="which schema")
