@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpusize_policies.launched.launch import FURTHER, USER_DATA, Launch
 
 DEEPEST = 4
-"""Shells inside shells that are opened."""
+"""Shells and containers inside one another that are opened."""
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SHELL_COMMAND = re.compile(r"-[a-z]*c")
@@ -90,6 +90,8 @@ def launches_of(
 ) -> Iterator[Launch]:
     """Yield what a command starts, once all that stands around it is taken off."""
     words, own = _bare(words, dict(env))
+    if depth > DEEPEST:
+        return
     if not words:
         if image:
             yield Launch((), own, image, origin)
@@ -108,29 +110,30 @@ def launches_of(
 
 def _bare(words: list[str], env: dict[str, str]) -> tuple[list[str], dict[str, str]]:
     """Take off assignments and what stands before the command."""
-    while words:
-        assigned = _ASSIGNMENT.fullmatch(words[0])
-        head = base(words[0])
+    at = 0
+    while at < len(words):
+        assigned = _ASSIGNMENT.fullmatch(words[at])
+        head = base(words[at])
         if assigned is not None:
             env[assigned.group(1)] = assigned.group(2)
-            words = words[1:]
+            at += 1
         elif head in PREFIXES:
             values, own = PREFIXES[head]
-            words = _past(words[1:], values)[own:]
-        elif head in RUNNERS and words[1:2] == ["run"]:
-            words = _past(words[2:], RUNNER_VALUES)
+            at = _past(words, at + 1, values) + own
+        elif head in RUNNERS and words[at + 1 : at + 2] == ["run"]:
+            at = _past(words, at + 2, RUNNER_VALUES)
         else:
             break
-    return words, env
+    return words[at:], env
 
 
-def _past(words: list[str], values: frozenset[str]) -> list[str]:
-    """Skip options; `values` are those that take the next word."""
-    while words and words[0].startswith("-") and words[0] != "-":
-        if words[0] == "--":
-            return words[1:]
-        words = words[2:] if words[0] in values else words[1:]
-    return words
+def _past(words: list[str], at: int, values: frozenset[str]) -> int:
+    """Return where options from a place on end; `values` are those that take the next word."""
+    while at < len(words) and words[at].startswith("-") and words[at] != "-":
+        if words[at] == "--":
+            return at + 1
+        at += 2 if words[at] in values else 1
+    return at
 
 
 def _contained(

@@ -16,7 +16,8 @@ from gpusize_policies.launched.launch import CONTAINER, FURTHER, PARAMETERS, Lau
 from gpusize_policies.reading.values import ABSENT, SENTINELS, UNKNOWN, Props, Value, first
 
 MAX_JSON = 2**20
-"""Characters of a JSON text: a task or job definition has at most 64 KiB (Amazon ECS quotas)."""
+"""Characters of a JSON text, and of what the variables in a container's words stand for: a task or
+job definition has at most 64 KiB (Amazon ECS quotas)."""
 DEEPEST = 8
 """Mappings and lists around a container in such a text."""
 MOST_CONTAINERS = 64
@@ -179,8 +180,13 @@ def _contained(words: list[str], env: Mapping[str, str], image: str) -> Iterator
     from gpusize_policies.launched.words import UNREAD
     from gpusize_policies.launched.wrappers import launches_of
 
+    room = MAX_JSON
+
     def referred(match: re.Match[str]) -> str:
-        return env.get(match.group(1), UNREAD)
+        nonlocal room
+        value = env.get(match.group(1), UNREAD)
+        room -= len(value)
+        return value if room >= 0 else UNREAD
 
     words = [_REFERENCE.sub(referred, word) for word in words]
     if not _is_known(words, env, image):
