@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpusize.tokens import COMPONENT
-from gpusize_catalog.problems import GpuSizeError, Problem
+from gpusize_catalog.problems import GpuSizeError, Problem, printable
 from gpusize_policies.finding import Finding, Severity, Subject
 from gpusize_policies.registry import find, suggest
 from gpusize_policies.rule import Waivable
@@ -138,7 +138,9 @@ def read_baseline(path: Path, *, is_open: bool = False) -> Baseline:
     if len(raw) > MAX_BYTES:
         raise _refused(path, f"is larger than {MAX_BYTES} bytes")
     try:
-        data = json.loads(raw.decode("utf-8"))
+        data = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once_each)
+    except GpuSizeError:
+        raise _refused(path, "says a key twice in one object") from None
     except (ValueError, RecursionError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
         problem = Problem("", "is not JSON", REMAKE, str(path), line, column)
@@ -149,28 +151,46 @@ def read_baseline(path: Path, *, is_open: bool = False) -> Baseline:
     return Baseline({one.key: one for one in entries}, path, is_open)
 
 
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a mapping; where a key stands twice, nobody knows which of them somebody accepted."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise GpuSizeError([Problem("", "stands twice")])
+    return found
+
+
 def parse(data: Any, file: str = "") -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
     """Read plain data; what is no entry is told and accepts nothing."""
-    if not isinstance(data, dict) or data.get("version") != VERSION:
+    version = data.get("version") if isinstance(data, dict) else None
+    if isinstance(version, bool) or version != VERSION:
         return (), (Problem("version", f"is not {VERSION}", REMAKE, file),)
+    from gpusize.settings_file import LONGEST_KEY
+
     listed = data.get("findings")
     if not isinstance(listed, list):
         return (), (Problem("findings", "is not a list", REMAKE, file),)
     problems = [
-        Problem(str(key), "unknown key", _known(("version", "findings")), file)
+        Problem(
+            printable(str(key), LONGEST_KEY), "unknown key", _known(("version", "findings")), file
+        )
         for key in data
         if key not in ("version", "findings")
     ]
-    entries: list[Entry] = []
+    entries: dict[Key, Entry] = {}
     for index, raw in enumerate(listed):
         where = f"findings[{index}]"
         wrong = [Problem(where + path, what, fix, file) for path, what, fix in _faults(raw)]
         problems += wrong
-        if not wrong:
-            entries.append(_entry(raw))
-    return tuple(entries), tuple(problems)
+        if wrong:
+            continue
+        entry = _entry(raw)
+        if entries.setdefault(entry.key, entry).severity is not entry.severity:
+            told = "says another severity than an entry before it"
+            problems.append(Problem(where, told, REMAKE, file))
+    return tuple(entries.values()), tuple(problems)
 
 
+TOP = ("version", "findings")
 TEXTS = ("workload", "resource", "part", "source")
 KEYS = ("rule", "severity", *TEXTS[:-1], "binding", TEXTS[-1])
 
@@ -181,7 +201,6 @@ def _faults(raw: Any) -> Iterable[tuple[str, str, str]]:
         yield "", "is not a mapping", REMAKE
         return
     from gpusize.settings_file import LONGEST_KEY, guess
-    from gpusize_catalog.problems import printable
 
     for key in raw:
         if key not in KEYS:
@@ -195,9 +214,19 @@ def _faults(raw: Any) -> Iterable[tuple[str, str, str]]:
     for key in TEXTS:
         if not isinstance(raw.get(key, ""), str):
             yield f".{key}", "takes a text", REMAKE
-    binding = raw.get("binding", {})
+    yield from _faults_of(raw.get("binding", {}))
+
+
+def _faults_of(binding: Any) -> Iterable[tuple[str, str, str]]:
+    """Yield the same of what was found wanting: a name that is not known would be another entry."""
+    from gpusize.settings_file import LONGEST_KEY, guess
+
     if not isinstance(binding, dict) or not all(isinstance(one, str) for one in binding.values()):
         yield ".binding", "takes a mapping of names to texts", REMAKE
+        return
+    for key in binding:
+        if key not in BINDING:
+            yield f".binding.{printable(key, LONGEST_KEY)}", "unknown key", guess(key, BINDING)
 
 
 def _entry(raw: Mapping[str, Any]) -> Entry:

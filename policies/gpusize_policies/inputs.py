@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -200,8 +201,9 @@ def _case(
 
 
 def _read_lock(path: Path) -> Mapping[str, Entry]:
-    if not path.exists():
-        return {}
+    with contextlib.suppress(OSError):  # a path that no file can have; who reads it tells
+        if not path.exists():
+            return {}
     from gpusize.lock import read_lock
 
     return read_lock(path)

@@ -71,6 +71,7 @@ def run(options: Namespace) -> int:
     from gpusize_policies.commands.session import open_session
 
     context = _with_baseline(open_session(options), options)
+    _keep(options, context)
     judged, problems, whole, waiving = judge_files(options.files, context)
     tell(problems)
     if problems and (not judged or options.write_baseline):
@@ -97,6 +98,16 @@ def _with_baseline(context: Context, options: Namespace) -> Context:
 
     is_open = bool(options.write_baseline)
     return context._replace(baseline=read_baseline(Path(named), is_open=is_open))
+
+
+def _keep(options: Namespace, context: Context) -> None:
+    """Keep the answer from the place of the baseline and of kept decisions."""
+    from gpusize_policies.commands.options import keep_read
+    from gpusize_policies.inputs import lock_beside
+
+    locks = [lock_beside(file, context.settings) for file in options.files]
+    baseline = context.baseline.file
+    keep_read(options, [*locks, *([baseline] if baseline else [])])
 
 
 def _sources(files: list[str], context: Context) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 ESCAPED = "gpusize-escaped"
 """Name of the way to encode that escapes what an encoding lacks."""
+LONGEST_PART = 50
+"""Characters of a file's name in that of the one beside it: names have at most 255 bytes."""
 
 
 def emit(text: str, path: str | None = None, *, is_colored: bool = False) -> None:
@@ -72,11 +75,11 @@ codecs.register_error(ESCAPED, _escape_lacking)
 
 def write_whole(path: Path, text: str) -> None:
     """Write beside the file and move it into place; raises GpuSizeError when that fails."""
-    if path.exists() and not path.is_file():
+    if _is_no_file(path):
         _write(path, text)
         return
     target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    beside = target.with_name(f".{target.name[:LONGEST_PART]}.{os.getpid()}.tmp")
     try:
         beside.write_bytes(text.encode("utf-8", ESCAPED))
         if target.exists():
@@ -85,7 +88,16 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         raise GpuSizeError([_unwritable(path, error)]) from None
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _is_no_file(path: Path) -> bool:
+    """Tell a device or a folder; a path that nothing can have is told where it is written."""
+    try:
+        return path.exists() and not path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+from gpusize.project import SETTINGS_FILE
+
+if TYPE_CHECKING:
+    from gpusize_catalog.problems import GpuSizeError
 
 FORMATS_OF_ANSWERS = ("text", "json")
 SEVERITIES = ("error", "warn", "advice")
@@ -134,24 +141,41 @@ WRITTEN = ("output", "lock", "write_baseline")
 
 
 def keep_inputs(options: argparse.Namespace) -> None:
-    """Refuse to write over what is read; raises GpuSizeError."""
-    from gpusize_catalog.problems import GpuSizeError, Problem
-
+    """Refuse to write over what is read, or twice to one place; raises GpuSizeError."""
+    places: dict[str, str] = {}
     for name in WRITTEN:
         place = getattr(options, name, None)
-        if place and any(_is_same(place, one) for one in _inputs(options)):
-            fix = "name another file"
-            raise GpuSizeError(
-                [
-                    Problem(
-                        f"--{name.replace('_', '-')}", "would be written over an input", fix, place
-                    )
-                ]
-            )
+        if not place:
+            continue
+        if any(_is_same(place, one) for one in _inputs(options)):
+            raise _kept(name, "would be written over an input", place)
+        whole = os.path.realpath(place)
+        if whole in places:
+            raise _kept(name, f"is the place of {_option(places[whole])} too", place)
+        places[whole] = name
+
+
+def keep_read(options: argparse.Namespace, read: Iterable[Path]) -> None:
+    """Refuse an answer in the place of what files or settings refer to; raises GpuSizeError."""
+    place = options.output
+    if place and any(_is_same(place, str(one)) for one in read):
+        raise _kept("output", "would be written over an input", place)
+
+
+def _kept(name: str, message: str, place: str) -> GpuSizeError:
+    from gpusize_catalog.problems import GpuSizeError, Problem
+
+    return GpuSizeError([Problem(_option(name), message, "name another file", place)])
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _inputs(options: argparse.Namespace) -> list[str]:
     found = [getattr(options, name, None) or [] for name in INPUTS]
+    if hasattr(options, "settings") and not options.settings:
+        found.append(SETTINGS_FILE)
     return [one for given in found for one in ([given] if isinstance(given, str) else given)]
 
 

@@ -162,6 +162,23 @@ def test_nothing_is_written_where_a_file_is_wrong(
     ("text", "words"),
     [
         ("{", "is not JSON"),
+        ('{"version": true, "findings": []}', "version: is not 1"),
+        ('{"version": 1, "findings": [], "\\u001b[31m": 1}', "?[31m: unknown key"),
+        (
+            '{"version": 1, "findings": [{"rule": "GPU501", "severity": "error", '
+            '"severity": "warn"}]}',
+            "says a key twice",
+        ),
+        (
+            '{"version": 1, "findings": [{"rule": "GPU501", "severity": "warn"}, '
+            '{"rule": "GPU501", "severity": "error"}]}',
+            "findings[1]: says another severity",
+        ),
+        (
+            '{"version": 1, "findings": [{"rule": "GPU501", "severity": "warn", '
+            '"binding": {"instanceTyp": "g6.xlarge"}}]}',
+            "findings[0].binding.instanceTyp: unknown key (did you mean instanceType?)",
+        ),
         ("[]", "version: is not 1"),
         ('{"version": 1}', "findings: is not a list"),
         ('{"version": 1, "findings": [], "x": 1}', "x: unknown key"),
@@ -187,6 +204,37 @@ def test_a_broken_file_is_told(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(GpuSizeError) as told:
         read_baseline(tmp_path / FILE)
     assert words in str(told.value)
+
+
+def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('\ufeff{"version": 1, "findings": []}', encoding="utf-8")
+    assert read_baseline(tmp_path / FILE).entries == {}
+
+
+def test_the_answer_is_never_written_over_the_baseline(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check("gpusize.yaml", "--write-baseline", FILE, "--output", FILE) == 2
+    assert "is the place of --output too" in capsys.readouterr().err
+    assert not (folder / FILE).exists()
+    assert check("gpusize.yaml", "--write-baseline", FILE) == 0
+    (folder / "gpusize-policy.yaml").write_text(f"baseline: {FILE}\n")
+    (folder / "gpusize.lock").write_text("{}")
+    before = {path: path.read_text() for path in folder.iterdir()}
+    for place in (FILE, "gpusize-policy.yaml", "gpusize.lock"):
+        assert check("gpusize.yaml", "--output", place) == 2
+        assert "--output: would be written over an input" in capsys.readouterr().err
+    assert {path: path.read_text() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(("length", "code"), [(250, 0), (300, 2)])
+def test_a_long_name_is_written_or_told(
+    length: int, code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check("gpusize.yaml", "--write-baseline", "b" * length) == code
+    written = [one.name for one in folder.iterdir() if one.name.startswith("b")]
+    assert len(written) == (1 if code == 0 else 0)
+    assert "internal" not in capsys.readouterr().err
 
 
 def test_a_resource_is_named_alike_in_every_stack() -> None:

@@ -185,3 +185,11 @@ def test_resolve_says_that_a_pinned_type_is_unknown(
     (folder / "gpusize.yaml").write_text(declared)
     assert main(["resolve", "gpusize.yaml"]) == 1
     assert "g6e.xlage is no instance type of the catalog (did you" in capsys.readouterr().out
+
+
+def test_a_lock_that_no_file_can_be_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "gpusize-policy.yaml").write_text(f"lock: {'l' * 300}\n")
+    assert main(["check", "gpusize.yaml"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
