@@ -38,7 +38,7 @@ class Environment(NamedTuple):
         """Tell whether a stack belongs to it."""
         if where.environment:
             return where.environment == self.name
-        if any(fnmatchcase(where.stack, glob) for glob in self._stacks):
+        if where.stack and any(fnmatchcase(where.stack, glob) for glob in self._stacks):
             return True
         return bool(self.tags) and all(
             key in where.tags and fnmatchcase(where.tags[key], glob)

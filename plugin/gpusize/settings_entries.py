@@ -7,6 +7,11 @@ from typing import Any, NamedTuple
 
 from gpusize_catalog.units import PERCENT
 
+LARGEST = 10**15
+"""USD, GiB, vCPUs or GPUs above which a number is a mistake, and no sum of it is exact."""
+AMOUNT = f"a number that is not negative, of at most {LARGEST:.0e}"
+"""What an amount is, in words."""
+
 
 class Entry(NamedTuple):
     """What one key of an entry takes."""
@@ -22,6 +27,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_amount(value: Any) -> bool:
+    """Tell a number from 0 on: JSON and YAML may hold endless ones, and what is no number."""
+    return is_number(value) and 0 <= value <= LARGEST
+
+
 def text(described: str) -> Entry:
     """Take a text that is not empty."""
     schema = {"description": described, "type": "string", "minLength": 1}
@@ -30,21 +40,17 @@ def text(described: str) -> Entry:
 
 def amount(described: str) -> Entry:
     """Take a number from 0 on."""
-    schema = {"description": described, "type": "number", "minimum": 0}
-    return Entry(
-        schema,
-        lambda value: is_number(value) and 0 <= value < float("inf"),
-        "a number that is not negative",
-    )
+    schema = {"description": described, "type": "number", "minimum": 0, "maximum": LARGEST}
+    return Entry(schema, is_amount, AMOUNT)
 
 
 def whole(described: str) -> Entry:
     """Take a whole number from 0 on."""
-    schema = {"description": described, "type": "integer", "minimum": 0}
+    schema = {"description": described, "type": "integer", "minimum": 0, "maximum": LARGEST}
     return Entry(
         schema,
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
-        "a whole number that is not negative",
+        lambda value: isinstance(value, int) and is_amount(value),
+        f"a whole number that is not negative, of at most {LARGEST:.0e}",
     )
 
 

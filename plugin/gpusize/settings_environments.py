@@ -46,6 +46,8 @@ def _environment(
     name: str, value: Any, told: Told, known: Mapping[str, Field], *, is_whole: bool
 ) -> Environment:
     found: dict[str, Any] = {}
+    if not name.strip():
+        told.report(told.path, "an environment has a name", "name it like its stacks, `prod`")
     if not isinstance(value, Mapping):
         told.report(told.path, "takes a mapping", f"known are {', '.join(known)}")
         value = {}

@@ -16,6 +16,7 @@ from gpusize.days import DAY_FIX, NO_DAY, day_of
 from gpusize.environments import Environment, Where, changed, chosen
 from gpusize.project import SETTINGS_FILE
 from gpusize.settings import ResolveSettings, parameters, with_parameters
+from gpusize.settings_entries import AMOUNT, LARGEST, is_amount
 from gpusize.team import NO_RULES, TeamRules
 from gpusize.team_prices import LIST_PRICES, TeamPrices
 from gpusize_catalog.problems import GpuSizeError, Problem, printable
@@ -115,7 +116,7 @@ def _of_rules(raw: Mapping[str, Any]) -> dict[str, float]:
         for entry in entries
         if isinstance(entry, Mapping)
         for name, value in entry.items()
-        if name in known and _is_amount(value)
+        if name in known and is_amount(value)
     }
 
 
@@ -149,18 +150,13 @@ def _read_parameters(value: Any, told: Told) -> Any:
         path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
         if key not in known:
             told.report(path, "no such parameter", guess(str(key), known))
-        elif not _is_amount(given):
-            told.report(path, "takes a number that is not negative", f"default: {known[key]:g}")
+        elif not is_amount(given):
+            told.report(path, f"takes {AMOUNT}", f"default: {known[key]:g}")
         elif isinstance(known[key], int) and given != int(given):
             told.report(path, "takes a whole number", f"default: {known[key]}")
         else:
             found[str(key)] = type(known[key])(given)
     return found
-
-
-def _is_amount(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 <= value < float("inf")
 
 
 def _read_date(value: Any, told: Told) -> Any:
@@ -223,7 +219,7 @@ def _parameters_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            name: {"type": "number", "minimum": 0, "default": value}
+            name: {"type": "number", "minimum": 0, "maximum": LARGEST, "default": value}
             for name, value in parameters().items()
         },
     }

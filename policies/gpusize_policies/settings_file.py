@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusize.names import to_snake
 from gpusize.project import SETTINGS_FILE
+from gpusize.settings_entries import LARGEST, is_amount
 from gpusize.settings_file import (
     CATALOG,
     LOCK,
@@ -277,7 +278,7 @@ def _read_quotas(value: Any, told: Told) -> Any:
         path = f"{told.path}.{printable(str(key), LONGEST_KEY)}"
         if not _QUOTA.fullmatch(str(key)):
             told.report(path, "no quota code", "`L-417A185B`, or `default` for all others")
-        elif isinstance(given, bool) or not isinstance(given, (int, float)) or given < 0:
+        elif not is_amount(given):
             told.report(path, "takes a number of vCPUs", "")
         else:
             found[str(key)] = given
@@ -290,7 +291,7 @@ def _quotas_schema() -> dict[str, Any]:
         "stands for all codes that are not named.",
         "type": "object",
         "propertyNames": {"pattern": f"^({QUOTA_CODE})$"},
-        "additionalProperties": {"type": "number", "minimum": 0},
+        "additionalProperties": {"type": "number", "minimum": 0, "maximum": LARGEST},
     }
 
 

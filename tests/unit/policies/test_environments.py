@@ -91,6 +91,13 @@ def test_the_first_that_matches_holds(folder: Path, where: Where, environment: s
     assert load(str(folder / "gpusize-policy.yaml")).at(where).environment == environment
 
 
+def test_no_stack_belongs_to_no_environment() -> None:
+    settings, problems = read({"environments": {"all": {"stacks": ["*"], "preset": "observe"}}})
+    assert problems == []
+    assert settings.at(Where()).preset == "recommended"
+    assert settings.at(Where("any")).preset == "observe"
+
+
 def test_mappings_are_changed_key_by_key_and_the_rest_as_a_whole(folder: Path) -> None:
     everywhere = load(str(folder / "gpusize-policy.yaml"))
     there = everywhere.at(Where("prod"))
@@ -122,6 +129,7 @@ def test_the_component_takes_what_decisions_depend_on(folder: Path) -> None:
         ({"a": {"levels": {"GPU999": "off"}}}, "environments.a.levels.GPU999", "no such rule"),
         ({"a": {"team": {"maxHour": 1}}}, "environments.a.team.maxHour", "mean maxHourly?"),
         ({"a": {"waivers": []}}, "environments.a.waivers", "unknown key"),
+        ({"": {"preset": "observe"}}, "environments.", "has a name"),
     ],
 )
 def test_a_mistake_is_told_at_its_place(environments: Any, path: str, words: str) -> None:
