@@ -181,6 +181,8 @@ class _Open:
         self.value = value
         self.path = path
         self.anchor = anchor
+        self.values_before = 0
+        """Values of the file before it."""
         self.key = ""
         self.has_key = False
         self.merged: list[Any] = []
@@ -196,6 +198,8 @@ class _Builder:
         self.problems: list[Problem] = []
         self._stack: list[_Open] = []
         self._anchors: dict[str, Any] = {}
+        self._sizes: dict[str, int] = {}
+        """Values that stand behind an anchor: a few lines of aliases could stand for any number."""
         self._documents = 0
         self._values = 0
         self._copied = 0
@@ -221,12 +225,23 @@ class _Builder:
             self._stop(f"tag {tag[:20]!r} is not supported", "write the plain value", event)
         if event.anchor:
             self._anchors[event.anchor] = value
+            self._sizes.pop(event.anchor, None)
         self._put(value, event)
 
     def alias(self, event: Any) -> None:
         if event.anchor not in self._anchors or self._awaits_key():
             self._stop(f"alias {event.anchor[:20]!r} has no anchor before it", "", event)
+        self._count(self._sizes.get(event.anchor, 0))
         self._put(self._anchors[event.anchor], event)
+
+    def _count(self, size: int) -> None:
+        """Count what an alias stands for; what a merge key copies has a limit of its own."""
+        is_listed = isinstance(self._stack[-1].value, list) and len(self._stack) > 1
+        if self._stack[-2 if is_listed else -1].key == "<<":
+            for one in self._stack:
+                one.values_before -= size
+        else:
+            self._values += size
 
     def start_mapping(self, event: Any) -> None:
         self._start({}, event)
@@ -244,6 +259,7 @@ class _Builder:
                 ended.value.setdefault(key, value)
         if ended.anchor:
             self._anchors[ended.anchor] = ended.value
+            self._sizes[ended.anchor] = self._values - ended.values_before
         if not self._stack:
             self.data = ended.value
         else:
@@ -254,6 +270,7 @@ class _Builder:
             self._stop(f"is nested deeper than {MAX_DEPTH} levels", "", event)
         path = self._place_next(event)
         self._stack.append(_Open(value, path, event.anchor))
+        self._stack[-1].values_before = self._values
 
     def _put(self, value: Any, event: Any) -> None:
         self._place_next(event)

@@ -187,3 +187,22 @@ def test_places_stay_small_below_long_keys() -> None:
     places = parse(nested, "gpusize.yaml").places
     assert len(places) > 1000
     assert max(map(len, places)) < 500
+
+
+def test_aliases_count_as_what_they_stand_for() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    with pytest.raises(GpuSizeError) as told:
+        parse("\n".join(lines), "a.yaml")
+    assert "holds more than 200000 values" in str(told.value)
+    lines = ["a0: &a0 {x: 1}"]
+    inner = [", ".join(f"k{key}: *a{n - 1}" for key in range(9)) for n in range(1, 9)]
+    lines += [f"a{n}: &a{n} {{<<: {{{inner[n - 1]}}}}}" for n in range(1, 9)]
+    with pytest.raises(GpuSizeError):
+        parse("\n".join(lines), "a.yaml")
+
+
+def test_a_few_aliases_of_aliases_are_read() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 4)]
+    assert parse("\n".join(lines), "a.yaml").data["a3"][0][0][0] == ["x"] * 10
