@@ -1,4 +1,5 @@
-"""What a resource does otherwise than its workload says: type, market, region and numbers."""
+"""What a resource does otherwise than its workload says: type, market, region, numbers, and what
+it starts."""
 
 from __future__ import annotations
 
@@ -41,6 +42,19 @@ def differences(
             key, _word(found), f"{verb} {_word(found)}, {_source(case, field)} {_word(wanted)}"
         )
     yield from _numbers(case, deployed)
+    yield from _started(case)
+
+
+def _started(case: Case) -> Iterator[Difference]:
+    """Compare what a machine starts with its declaration; where it starts several, none is it."""
+    if case.workload is None or case.provenance.text or len(case.launched) != 1:
+        return
+    from gpusize_policies.launched import contradictions
+
+    for one in contradictions(case.workload, case.launched[0], case.catalog):
+        shown = _word(one.launched)
+        text = f"starts {one.field} {shown} ({one.source}), declared is {_word(one.declared)}"
+        yield Difference(one.field, shown, text)
 
 
 def _said(case: Case, field: str) -> object:

@@ -2,8 +2,8 @@
 
 `texts` and `script` find processes in a text (`Launch`); `engines` has a table for each engine and
 trainer whose options are known; `inferring` makes of them a declaration with its terms
-(`Inferred`), `declaring` a workload, and `differing` holds it against a declared one. Nothing is
-run, and no value of a text leaves this room but the terms that were understood.
+(`Inferred`), `declaring` a workload, and `contradicting` holds it against a declared one. Nothing
+is run, and no value of a text leaves this room but the terms that were understood.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from gpusize_policies.launched.launch import CONTAINER, USER_DATA, Launch
 
 if TYPE_CHECKING:
+    from gpusize_policies.launched.contradicting import contradictions
     from gpusize_policies.launched.declaring import declare
-    from gpusize_policies.launched.differing import differences
     from gpusize_policies.launched.inferring import Inferred, infer, infer_all
 
 __all__ = [
@@ -23,15 +23,15 @@ __all__ = [
     "USER_DATA",
     "Inferred",
     "Launch",
+    "contradictions",
     "declare",
-    "differences",
     "infer",
     "infer_all",
 ]
 
 _PLACES = {
     "declare": "declaring",
-    "differences": "differing",
+    "contradictions": "contradicting",
     "Inferred": "inferring",
     "infer": "inferring",
     "infer_all": "inferring",

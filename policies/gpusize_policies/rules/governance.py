@@ -91,12 +91,13 @@ def undeclared_gpu(case: Case) -> Iterator[Remark | Doubt]:
     needs=Needs.RESOURCE,
 )
 def declared_and_deployed_differ(case: Case) -> Iterator[Remark | Doubt]:
-    """A resource runs its workload on another type, or buys, places or counts it otherwise.
+    """A resource runs its workload on another type, or buys, places, counts or starts it otherwise.
 
     Why: the declaration was sized and judged; what runs is something else.
     Fix: take the values from the outputs of the `GpuWorkload`, or change the declaration.
     Limits: compared with what is declared, decided by a component, or kept by the lock; a field
-        that is open in all of them may be anything.
+        that is open in all of them may be anything. Of what user data and commands start, the
+        options that are read (docs/inference.md) count: sizes below the declared ones pass.
     Sources: the declaration and the resource, side by side.
     """
     from gpusize_policies.differences import differences, says_replicas

@@ -17,7 +17,7 @@ from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import load
 from gpusize_policies.case import Case
 from gpusize_policies.finding import Finding
-from gpusize_policies.launched import declare, differences, infer_all
+from gpusize_policies.launched import contradictions, declare, infer_all
 from gpusize_policies.launched.texts import launches_in
 from gpusize_policies.machines import Seen
 from gpusize_policies.session import Run, Session
@@ -175,7 +175,7 @@ def test_a_declared_machine_is_judged_by_its_declaration(
         (found,) = case.launched
         workload = case.workload
         assert workload is not None
-        (difference,) = differences(workload, found, CATALOG)
+        (difference,) = contradictions(workload, found, CATALOG)
         assert difference == ("contextLength", 8192, 131072, "--max-model-len")
     assert machine_whole.selection is not None
     assert CANARY not in str(machine_whole.selection)
@@ -202,7 +202,7 @@ def test_contradictions_are_those_that_both_say(text: str, fields: list[str]) ->
             "region": "us-east-1",
         }
     )
-    found = differences(declared, inferred(text), CATALOG)
+    found = contradictions(declared, inferred(text), CATALOG)
     assert [one.field for one in found] == fields
 
 

@@ -26,7 +26,7 @@ OPEN = ("auto", None)
 """What a declaration says where it leaves a field to others."""
 
 
-class Difference(NamedTuple):
+class Contradiction(NamedTuple):
     """A field whose declared and launched values differ."""
 
     field: str
@@ -36,9 +36,11 @@ class Difference(NamedTuple):
     """The option that says it."""
 
 
-def differences(declared: Workload, inferred: Inferred, catalog: Catalog) -> tuple[Difference, ...]:
+def contradictions(
+    declared: Workload, inferred: Inferred, catalog: Catalog
+) -> tuple[Contradiction, ...]:
     """Return where what is started differs from the declaration; a model by what it stands for."""
-    found: list[Difference] = []
+    found: list[Contradiction] = []
     for term in inferred.terms:
         said = _declared(declared, term.field)
         if term.value is None or said in OPEN:
@@ -50,7 +52,7 @@ def differences(declared: Workload, inferred: Inferred, catalog: Catalog) -> tup
         else:
             differs = term.field in SAME and str(said) != str(term.value)
         if differs:
-            found.append(Difference(term.field, said, term.value, term.source))
+            found.append(Contradiction(term.field, said, term.value, term.source))
     return tuple(found)
 
 
