@@ -16,6 +16,9 @@ SAMPLE ?= 80
 # What tools/engine/build.py answers when there is neither a Pulumi CLI nor Go to build one.
 NO_ENGINE := 3
 
+# Tests of a file share what they worked out: they run in one process.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+
 .DEFAULT_GOAL := help
 .PHONY: help setup preview test test-fast lint bench bench-peers mutation docs clean
 
@@ -29,11 +32,11 @@ preview: setup ## Preview a good and a bad example on the real engine, without a
 	@$(BIN)/python -m tools.engine.preview
 
 test: setup ## Run every test, those on the real engine included
-	$(BIN)/python -m pytest -n auto -m "not engine"
+	$(PYTEST) -m "not engine" --hypothesis-profile thorough
 	$(BIN)/python -m pytest -m engine
 
-test-fast: $(INSTALLED) ## Run every test that needs no engine
-	$(BIN)/python -m pytest -n auto -m "not engine"
+test-fast: $(INSTALLED) ## Run the tests without the engine and processes, with fewer examples
+	$(PYTEST) -m "not engine and not contract"
 
 lint: $(INSTALLED) ## Check style and types
 	$(BIN)/ruff check .

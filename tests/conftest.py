@@ -8,9 +8,15 @@ from hypothesis import HealthCheck, settings
 # Nothing is timed by a test: on a busy machine any example may be slow. On CI, which hypothesis
 # notices by itself, the examples are the same in every run.
 settings.register_profile(
-    "untimed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "quick",
+    settings(),
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("untimed")
+# What `make test` looks at: `--hypothesis-profile thorough`.
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=100)
+settings.load_profile("quick")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -79,18 +79,13 @@ def runs(draw: st.DrawFn) -> dict[str, Any]:
     return raw
 
 
-LAW = settings(deadline=None, max_examples=60)
-
-
 @given(run=runs())
-@LAW
 def test_recomputing_never_adds(run: dict[str, Any]) -> None:
     again, kept_all = (sized({**run, "recompute": word}).need or 0 for word in ("full", "none"))
     assert again <= kept_all
 
 
 @given(run=runs(), what=st.sampled_from(["cachedLatents", "cachedTextEmbeddings"]))
-@LAW
 def test_caching_never_adds(run: dict[str, Any], what: str) -> None:
     there, gone = (sized({**run, what: word}).need or 0 for word in (False, True))
     assert gone <= there
@@ -101,7 +96,6 @@ def test_caching_never_adds(run: dict[str, Any], what: str) -> None:
     mode=st.sampled_from(["ddp", "zero-1", "zero-2", "zero-3", "fsdp"]),
     copies=st.sampled_from([1, 2, 4]),
 )
-@LAW
 def test_more_shards_never_add_states(run: dict[str, Any], mode: str, copies: int) -> None:
     raw = {**run, "cachedLatents": True, "cachedTextEmbeddings": True, "sharding": mode}
     few, many = sized(raw, copies), sized(raw, 2 * copies)
@@ -112,7 +106,6 @@ def test_more_shards_never_add_states(run: dict[str, Any], mode: str, copies: in
 
 
 @given(run=runs(), key=st.sampled_from(["microBatch", "width", "height", "frames"]))
-@LAW
 def test_larger_pictures_and_batches_never_need_less(run: dict[str, Any], key: str) -> None:
     if key not in run:
         return
@@ -122,7 +115,6 @@ def test_larger_pictures_and_batches_never_need_less(run: dict[str, Any], key: s
 
 
 @given(run=runs())
-@LAW
 def test_four_bits_never_need_more_than_sixteen_and_a_matrix(run: dict[str, Any]) -> None:
     cached = {**run, "cachedLatents": True, "cachedTextEmbeddings": True}
     packed = sized({**cached, "method": "qlora"})
@@ -131,7 +123,6 @@ def test_four_bits_never_need_more_than_sixteen_and_a_matrix(run: dict[str, Any]
 
 
 @given(run=runs())
-@LAW
 def test_what_is_said_to_fit_fits(run: dict[str, Any]) -> None:
     found = sized(run)
     assert found.output is not None

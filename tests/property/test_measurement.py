@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusize.memory.fit import fit
@@ -15,7 +15,6 @@ from gpusize.workload import Market, parse_workload
 from gpusize_catalog.store import Catalog, load
 from gpusize_catalog.units import GIB
 
-FEW = settings(max_examples=40, deadline=None)
 ORDER = [Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT]
 MODELS = ("meta-llama/Llama-3.1-8B", "Qwen/Qwen2.5-7B-Instruct", "openai/gpt-oss-20b")
 TYPES = ("g6.xlarge", "g6e.xlarge", "g5.xlarge", "p5.4xlarge")
@@ -78,7 +77,6 @@ def is_same_unless_tight(found: Fit, estimated: Fit) -> bool:
     return found.verdict is estimated.verdict or estimated.verdict is Verdict.TIGHT
 
 
-@FEW
 @given(SERVED, types)
 def test_terms_equal_to_the_estimate_change_nothing_but_the_doubt(
     raw: dict[str, Any], name: str
@@ -96,7 +94,6 @@ def test_terms_equal_to_the_estimate_change_nothing_but_the_doubt(
     assert found.band <= estimated.band
 
 
-@FEW
 @given(TRAINED, types)
 def test_a_peak_equal_to_the_estimate_changes_nothing_but_the_doubt(
     raw: dict[str, Any], name: str
@@ -116,7 +113,6 @@ def test_a_peak_equal_to_the_estimate_changes_nothing_but_the_doubt(
     )
 
 
-@FEW
 @given(SERVED, types, sizes, sizes)
 def test_more_overhead_never_leaves_more(
     raw: dict[str, Any], name: str, some: float, more: float
@@ -130,7 +126,6 @@ def test_more_overhead_never_leaves_more(
     assert ORDER.index(most.verdict) >= ORDER.index(less.verdict)
 
 
-@FEW
 @given(TRAINED, types, sizes, sizes)
 def test_a_larger_peak_never_fits_better(
     raw: dict[str, Any], name: str, some: float, more: float

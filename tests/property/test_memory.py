@@ -131,7 +131,6 @@ def test_a_longer_context_never_needs_less_cache(
 
 
 @given(architectures(), st.sampled_from(ENGINES), pools, tokens)
-@settings(max_examples=60, deadline=None)
 def test_the_longest_sequence_is_the_longest(
     architecture: Architecture, engine: tuple[str, str], pool: int, limit: int
 ) -> None:
@@ -145,7 +144,6 @@ def test_the_longest_sequence_is_the_longest(
 
 
 @given(architectures(), st.sampled_from(ENGINES), pools, st.integers(0, GIB), tokens)
-@settings(max_examples=60, deadline=None)
 def test_a_larger_pool_never_holds_fewer_sequences(
     architecture: Architecture, engine: tuple[str, str], pool: int, more: int, length: int
 ) -> None:
@@ -158,7 +156,6 @@ STATELESS = tuple(kind for kind in KINDS if kind not in ("linear", "mamba"))
 
 
 @given(architectures(STATELESS), st.sampled_from(ENGINES), tokens, ranks)
-@settings(max_examples=60, deadline=None)
 def test_more_ranks_or_fewer_bits_never_need_more_cache(
     architecture: Architecture, engine: tuple[str, str], length: int, tp: int
 ) -> None:
@@ -178,7 +175,6 @@ def rank(architecture: Architecture, word: str, layout: Layout, engine: EngineFa
 
 
 @given(architectures(), st.sampled_from(["bf16", "fp8", "awq", "nvfp4"]), ranks, st.integers(1, 4))
-@settings(max_examples=120, deadline=None)
 def test_sharding_loses_no_weights(architecture: Architecture, word: str, tp: int, pp: int) -> None:
     if pp > architecture.layers:
         return
@@ -196,7 +192,6 @@ def test_sharding_loses_no_weights(architecture: Architecture, word: str, tp: in
 
 
 @given(architectures(), ranks)
-@settings(max_examples=60, deadline=None)
 def test_more_ranks_never_hold_more_weights_each(architecture: Architecture, tp: int) -> None:
     engine = row("vllm", "0.19.0")
     few = max(rank(architecture, "bf16", Layout(tp), engine))
@@ -204,7 +199,6 @@ def test_more_ranks_never_hold_more_weights_each(architecture: Architecture, tp:
 
 
 @given(architectures(), st.data())
-@settings(max_examples=100, deadline=None)
 def test_quantizing_never_adds_weights(architecture: Architecture, data: st.DataObject) -> None:
     words = [form.id for form in catalog().formats() if form.id not in ("fp32", "mxfp4")]
     word = data.draw(st.sampled_from(words))
@@ -241,7 +235,6 @@ engines = st.sampled_from(
 
 
 @given(architectures(), engines, st.floats(0.1, 0.95), st.floats(0, 0.05))
-@settings(max_examples=60, deadline=None)
 def test_a_larger_memory_fraction_never_lowers_the_sequences(
     architecture: Architecture, engine: dict[str, Any], fraction: float, more: float
 ) -> None:
@@ -255,7 +248,6 @@ RANK = {Verdict.DOES_NOT_FIT: 0, Verdict.TIGHT: 1, Verdict.FITS: 2}
 
 
 @given(architectures(), engines, st.floats(8, 300), st.floats(0, 200))
-@settings(max_examples=80, deadline=None)
 def test_a_bigger_gpu_never_turns_a_fit_into_a_misfit(
     architecture: Architecture, engine: dict[str, Any], memory: float, more: float
 ) -> None:
@@ -268,7 +260,6 @@ def test_a_bigger_gpu_never_turns_a_fit_into_a_misfit(
 
 
 @given(architectures(), engines, st.floats(8, 300))
-@settings(max_examples=60, deadline=None)
 def test_a_verdict_agrees_with_its_figures(
     architecture: Architecture, engine: dict[str, Any], memory: float
 ) -> None:
@@ -284,7 +275,6 @@ def test_a_verdict_agrees_with_its_figures(
 
 
 @given(architectures(), tokens)
-@settings(max_examples=60, deadline=None)
 def test_newer_builds_of_llama_cpp_cache_no_more(architecture: Architecture, length: int) -> None:
     whole, twice, once = (
         build(architecture, ("llama.cpp", version)).bytes_for(length)
@@ -299,7 +289,6 @@ def test_newer_builds_of_llama_cpp_cache_no_more(architecture: Architecture, len
     st.tuples(*[st.integers(1, 2**40)] * 5),
     st.integers(0, 2**42),
 )
-@settings(max_examples=60, deadline=None)
 def test_what_files_hold_is_what_is_sized(
     architecture: Architecture, word: str, parts: tuple[int, ...], total: int
 ) -> None:
@@ -316,7 +305,6 @@ def test_what_files_hold_is_what_is_sized(
 
 
 @given(architectures(), st.sampled_from(ENGINES), st.integers(1, 16384), st.integers(1, 1024))
-@settings(max_examples=60, deadline=None)
 def test_more_tokens_and_sequences_never_need_less_activations(
     architecture: Architecture, engine: tuple[str, str], count: int, sequences: int
 ) -> None:

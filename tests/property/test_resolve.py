@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpusize.constraints import CONSTRAINTS, DECLARATION, REMARKS
@@ -34,7 +34,6 @@ MODELS = (
     "deepseek-ai/DeepSeek-V3",
     "openai/gpt-oss-20b",
 )
-FEW = settings(max_examples=40, deadline=None)
 
 
 @st.composite
@@ -82,7 +81,6 @@ def workload_of(fields: dict[str, Any]) -> Workload:
     return parse_workload(fields)
 
 
-@FEW
 @given(declarations(), st.sampled_from(DAYS))
 def test_nothing_speaks_against_what_was_chosen(fields: dict[str, Any], day: datetime.date) -> None:
     resolution = decide(fields, day)
@@ -98,7 +96,6 @@ def test_nothing_speaks_against_what_was_chosen(fields: dict[str, Any], day: dat
             assert reason.weight is Weight.ADVICE or name in DECLARATION, reason
 
 
-@FEW
 @given(declarations())
 def test_the_answer_is_the_same_in_any_order(fields: dict[str, Any]) -> None:
     backwards = _Backwards(CATALOG)
@@ -131,7 +128,6 @@ class _Backwards:
         return tuple(reversed(self._catalog.regions()))
 
 
-@FEW
 @given(declarations(), st.sampled_from((0.5, 2.0, 10.0, 60.0)))
 def test_a_larger_budget_never_loses_a_plan(fields: dict[str, Any], hourly: float) -> None:
     small = decide({**fields, "budget": {"perHour": hourly}}).plan
@@ -145,7 +141,6 @@ def test_a_larger_budget_never_loses_a_plan(fields: dict[str, Any], hourly: floa
     assert large.cost.hourly <= 2 * hourly
 
 
-@FEW
 @given(declarations())
 def test_every_rejected_type_has_a_reason(fields: dict[str, Any]) -> None:
     resolution = decide(fields)
@@ -156,7 +151,6 @@ def test_every_rejected_type_has_a_reason(fields: dict[str, Any]) -> None:
         assert all(reason.text for reason in rejection.reasons)
 
 
-@FEW
 @given(
     declarations(),
     st.sampled_from(("g4dn.xlarge", "g6.xlarge", "g6.12xlarge", "g6e.48xlarge", "p5.48xlarge")),
@@ -180,7 +174,6 @@ def test_pins_are_honoured(fields: dict[str, Any], instance_type: str, tp: int |
         assert resolution.plan.layout == placement.layout
 
 
-@FEW
 @given(declarations(), st.sampled_from(sorted(instance.id for instance in CATALOG.instances())))
 def test_remarks_speak_against_no_choice(fields: dict[str, Any], instance_type: str) -> None:
     """The search does not ask the constraints of `REMARKS`."""
@@ -191,7 +184,6 @@ def test_remarks_speak_against_no_choice(fields: dict[str, Any], instance_type: 
             assert not blocks(reason)
 
 
-@FEW
 @given(declarations(), st.sampled_from(("g6.12xlarge", "g5.48xlarge", "p4d.24xlarge")))
 def test_what_is_hopeless_does_not_fit(fields: dict[str, Any], instance_type: str) -> None:
     """The search sizes nothing that is hopeless."""
@@ -205,7 +197,6 @@ def test_what_is_hopeless_does_not_fit(fields: dict[str, Any], instance_type: st
             assert fit.verdict in (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 
 
-@FEW
 @given(declarations())
 def test_the_decision_pinned_is_the_decision(fields: dict[str, Any]) -> None:
     plan = decide(fields).plan
@@ -226,7 +217,6 @@ def _essence(plan: Any) -> tuple[str, int, Layout, str, float | None]:
     return plan.instance_type, plan.nodes, plan.layout, plan.market.value, plan.cost.hourly
 
 
-@FEW
 @given(declarations())
 def test_a_shorter_context_never_loses_a_plan(fields: dict[str, Any]) -> None:
     fields = {key: value for key, value in fields.items() if not key.endswith("Tokens")}
@@ -235,7 +225,6 @@ def test_a_shorter_context_never_loses_a_plan(fields: dict[str, Any]) -> None:
     assert decide(shorter).plan is not None
 
 
-@FEW
 @given(declarations())
 def test_times_and_costs_are_in_order(fields: dict[str, Any]) -> None:
     resolution = decide(fields)

@@ -94,7 +94,6 @@ def _judge(
     return case, evaluate(case, settings)
 
 
-@settings(max_examples=40, deadline=None)
 @given(DECLARED)
 def test_nothing_bad_is_found_in_what_gpusize_chose(declared: dict[str, Any]) -> None:
     case, findings = _judge(declared)
@@ -120,7 +119,6 @@ def test_what_gpusize_chose_is_what_the_team_allows(
         assert "GPU100" in [one.code for one in bad]
 
 
-@settings(max_examples=60, deadline=None)
 @given(DECLARED, PINS)
 def test_a_pinned_plan_that_cannot_work_is_an_error(
     declared: dict[str, Any], pins: dict[str, Any]
@@ -133,7 +131,6 @@ def test_a_pinned_plan_that_cannot_work_is_an_error(
     assert "GPU900" not in [finding.code for finding in findings]
 
 
-@settings(max_examples=40, deadline=None)
 @given(DECLARED, PINS)
 def test_messages_keep_their_shape_and_order(
     declared: dict[str, Any], pins: dict[str, Any]

@@ -71,14 +71,12 @@ runs = st.fixed_dictionaries(
 
 
 @given(run=runs, mode=st.sampled_from(MODES), copies=st.sampled_from([1, 2, 4, 8]))
-@settings(deadline=None, max_examples=60)
 def test_more_shards_never_add_states(run: dict[str, Any], mode: str, copies: int) -> None:
     raw = declared(**run, sharding=mode)
     assert kept(sized(raw, 2 * copies)) <= kept(sized(raw, copies))
 
 
 @given(run=runs)
-@settings(deadline=None, max_examples=60)
 def test_recomputing_never_adds_activations(run: dict[str, Any]) -> None:
     whole, some, none = (
         sized(declared(**run, recompute=word)).need or 0 for word in ("full", "selective", "none")
@@ -87,7 +85,6 @@ def test_recomputing_never_adds_activations(run: dict[str, Any]) -> None:
 
 
 @given(run=runs, ranks=st.sampled_from([1, 2, 4]), recompute=st.sampled_from(["none", "full"]))
-@settings(deadline=None, max_examples=60)
 def test_sharing_sequences_never_adds_activations(
     run: dict[str, Any], ranks: int, recompute: str
 ) -> None:
@@ -104,7 +101,6 @@ def test_sharing_sequences_never_adds_activations(
     images=st.integers(1, 8),
     recompute=st.sampled_from(["none", "selective", "full"]),
 )
-@settings(deadline=None, max_examples=60)
 def test_a_frozen_tower_never_needs_more_than_a_trained_one(
     run: dict[str, Any], model: str, images: int, recompute: str
 ) -> None:
@@ -115,7 +111,6 @@ def test_a_frozen_tower_never_needs_more_than_a_trained_one(
 
 
 @given(run=runs, more=st.integers(1, 4096), recompute=st.sampled_from(["none", "full"]))
-@settings(deadline=None, max_examples=60)
 def test_more_tokens_never_need_less(run: dict[str, Any], more: int, recompute: str) -> None:
     short = sized(declared(**run, recompute=recompute))
     longer = {**run, "sequenceLength": run["sequenceLength"] + more}
@@ -125,7 +120,6 @@ def test_more_tokens_never_need_less(run: dict[str, Any], more: int, recompute: 
 
 
 @given(run=runs)
-@settings(deadline=None, max_examples=40)
 def test_four_bits_never_need_more_weights_than_sixteen(run: dict[str, Any]) -> None:
     packed = sized(declared(**{**run, "method": "qlora"}))
     wide = sized(declared(**{**run, "method": "lora", "weightsFormat": "bf16"}))
@@ -133,7 +127,6 @@ def test_four_bits_never_need_more_weights_than_sixteen(run: dict[str, Any]) -> 
 
 
 @given(run=runs, mode=st.sampled_from(("zero-3", "fsdp")), copies=st.sampled_from([2, 8]))
-@settings(deadline=None, max_examples=40)
 def test_what_is_offloaded_lies_in_the_host(run: dict[str, Any], mode: str, copies: int) -> None:
     here = sized(declared(**run, sharding={"mode": mode}), copies)
     moved = sized(declared(**run, sharding={"mode": mode, "offload": "optimizer"}), copies)
@@ -142,7 +135,6 @@ def test_what_is_offloaded_lies_in_the_host(run: dict[str, Any], mode: str, copi
 
 
 @given(run=runs, copies=st.sampled_from([1, 4]))
-@settings(deadline=None, max_examples=40)
 def test_what_is_said_to_fit_fits(run: dict[str, Any], copies: int) -> None:
     found = sized(declared(**run), copies)
     batch, longest = int(found.sequences or 0), found.longest_context or 0

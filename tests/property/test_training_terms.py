@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusize.architecture import Architecture
@@ -35,7 +35,6 @@ from tests.unit.memory.training.small import (
 MODES = ("none", "ddp", "zero-1", "zero-2", "zero-3", "fsdp")
 RECOMPUTE = ("none", "selective", "full")
 GIB = 2**30
-quick = settings(deadline=None, max_examples=50)
 
 
 @cache
@@ -87,7 +86,6 @@ def step(
 
 
 @given(model=models(), tp=st.sampled_from([1, 2, 4]), pp=st.integers(1, 5))
-@quick
 def test_ranks_hold_a_model_once_and_norms_and_tied_heads_again(
     model: Architecture, tp: int, pp: int
 ) -> None:
@@ -98,7 +96,6 @@ def test_ranks_hold_a_model_once_and_norms_and_tied_heads_again(
 
 
 @given(model=models(), bits=st.tuples(*[st.integers(2, 32)] * 4))
-@quick
 def test_weights_are_as_wide_as_their_parts(model: Architecture, bits: tuple[int, ...]) -> None:
     linear, expert, embedding, other = bits
     form = BF16._replace(
@@ -116,7 +113,6 @@ def test_weights_are_as_wide_as_their_parts(model: Architecture, bits: tuple[int
     master=st.sampled_from([None, False, True]),
     gradients=st.sampled_from([None, "fp32", "bf16"]),
 )
-@quick
 def test_a_parameter_keeps_whole_numbers_of_it(
     name: str, optimizer: str, master: bool | None, gradients: str | None
 ) -> None:
@@ -134,7 +130,6 @@ def test_a_parameter_keeps_whole_numbers_of_it(
 
 
 @given(model=models(), rank=st.integers(1, 64), tp=st.sampled_from([1, 2, 4]))
-@quick
 def test_adapters_grow_with_rank_and_targets(model: Architecture, rank: int, tp: int) -> None:
     order = (
         AdapterTargets.QUERY_VALUE,
@@ -158,7 +153,6 @@ def test_adapters_grow_with_rank_and_targets(model: Architecture, rank: int, tp:
     optimizer=st.sampled_from(sorted(recipe.MOMENTS)),
     method=st.sampled_from(["full", "lora"]),
 )
-@quick
 def test_copies_that_share_hold_a_thing_once(
     model: Architecture, mode: str, copies: int, optimizer: str, method: str
 ) -> None:
@@ -178,7 +172,6 @@ def test_copies_that_share_hold_a_thing_once(
 
 
 @given(model=models(), live=st.sampled_from([0, 100, 10**9]), mode=st.sampled_from(MODES))
-@quick
 def test_what_is_gathered_is_bound_by_the_model(model: Architecture, live: int, mode: str) -> None:
     """Twice all weights, three buckets of them, and fp32 gradients: 2 x 2 + 3 x 2 + 4 bytes."""
     known = setup(live_params=live, bucket_params=live)
@@ -189,7 +182,6 @@ def test_what_is_gathered_is_bound_by_the_model(model: Architecture, live: int, 
 
 
 @given(model=models(), mode=st.sampled_from(["zero-3", "fsdp"]), copies=st.sampled_from([2, 8]))
-@quick
 def test_offloading_moves_bytes_and_loses_none(model: Architecture, mode: str, copies: int) -> None:
     found: dict[str, Kept] = {}
     for offload in ("none", "optimizer", "all"):
@@ -202,7 +194,6 @@ def test_offloading_moves_bytes_and_loses_none(model: Architecture, mode: str, c
 
 
 @given(model=models(), eager=st.booleans(), tokens=st.integers(1, 5_000), frozen=st.booleans())
-@quick
 def test_recomputing_more_keeps_less_and_holds_a_layer_at_the_end(
     model: Architecture, eager: bool, tokens: int, frozen: bool
 ) -> None:
@@ -222,7 +213,6 @@ def test_recomputing_more_keeps_less_and_holds_a_layer_at_the_end(
     in_flight=st.integers(1, 8),
     recompute=st.sampled_from(RECOMPUTE),
 )
-@quick
 def test_ranks_divide_what_a_step_keeps_and_stages_in_flight_repeat_it(
     model: Architecture, tp: int, cp: int, in_flight: int, recompute: str
 ) -> None:
@@ -237,7 +227,6 @@ def test_ranks_divide_what_a_step_keeps_and_stages_in_flight_repeat_it(
 
 
 @given(model=models(), loss=st.sampled_from(["plain", "chunked", "fused"]))
-@quick
 def test_losses_hold_less_the_more_they_are_fused(model: Architecture, loss: str) -> None:
     plain = step(model).logits
     assert plain >= 9 * model.vocab
@@ -248,7 +237,6 @@ def test_losses_hold_less_the_more_they_are_fused(model: Architecture, loss: str
 
 
 @given(model=models(), layers=st.integers(1, 5), in_flight=st.integers(1, 6))
-@quick
 def test_offloaded_inputs_are_here_or_in_the_host(
     model: Architecture, layers: int, in_flight: int
 ) -> None:
@@ -266,7 +254,6 @@ def test_offloaded_inputs_are_here_or_in_the_host(
     spare=st.sampled_from([0.0, 10**6]),
     recompute=st.sampled_from(RECOMPUTE),
 )
-@quick
 def test_what_a_pool_is_said_to_hold_it_holds(
     model: Architecture, pool: int, tokens: int, spare: float, recompute: str
 ) -> None:
@@ -289,7 +276,6 @@ def test_what_a_pool_is_said_to_hold_it_holds(
     batch=st.one_of(st.none(), st.integers(1, 64)),
     micro=st.integers(1, 4),
 )
-@quick
 def test_earlier_stages_have_more_micro_batches_in_flight(
     pp: int, dp: int, batch: int | None, micro: int
 ) -> None:
@@ -311,7 +297,6 @@ def test_earlier_stages_have_more_micro_batches_in_flight(
     height=st.integers(1, 4_000),
     recompute=st.sampled_from(RECOMPUTE),
 )
-@quick
 def test_images_take_as_much_as_their_patches(
     count: int, width: int, height: int, recompute: str
 ) -> None:
@@ -332,7 +317,6 @@ def test_images_take_as_much_as_their_patches(
     sizes=st.tuples(st.sampled_from([1, 2]), st.sampled_from([1, 2]), st.integers(1, 4)),
     form=st.sampled_from([BF16, PACKED]),
 )
-@quick
 def test_bounds_lie_below_the_need_and_the_verdict_follows_the_memory(
     model: Architecture, sizes: tuple[int, int, int], form: Any
 ) -> None:

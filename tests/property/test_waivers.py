@@ -6,7 +6,7 @@ import datetime
 from functools import cache
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusize.workload import parse_workload
@@ -86,7 +86,6 @@ def _with(waivers: Any, today: datetime.date = TODAY) -> tuple[Waiving, tuple[Fi
     return waiving, (*said, *waiving.of_settings(), *waiving.unused())
 
 
-@settings(max_examples=60)
 @given(LISTS)
 def test_no_waiver_turns_a_finding_into_silence(waivers: list[Waiver]) -> None:
     _, findings, _ = _judged()
@@ -98,7 +97,6 @@ def test_no_waiver_turns_a_finding_into_silence(waivers: list[Waiver]) -> None:
     assert all(len(one.message) <= LONGEST for one in said)
 
 
-@settings(max_examples=60)
 @given(LISTS)
 def test_what_is_waived_has_a_waiver_that_holds(waivers: list[Waiver]) -> None:
     case, _, _ = _judged()
@@ -112,7 +110,6 @@ def test_what_is_waived_has_a_waiver_that_holds(waivers: list[Waiver]) -> None:
         assert bool(finding.waived_by) == bool(accepting)
 
 
-@settings(max_examples=40)
 @given(LISTS)
 def test_every_waiver_that_is_wrong_is_told(waivers: list[Waiver]) -> None:
     _, said = _with(waivers)
@@ -120,7 +117,6 @@ def test_every_waiver_that_is_wrong_is_told(waivers: list[Waiver]) -> None:
     assert len([one for one in said if one.code == "GPU907"]) == len(invalid)
 
 
-@settings(max_examples=40)
 @given(LISTS, st.randoms(use_true_random=False))
 def test_the_order_of_waivers_does_not_matter(waivers: list[Waiver], random: Any) -> None:
     shuffled = list(waivers)
@@ -133,7 +129,6 @@ def _shown(finding: Finding) -> tuple[str, str]:
     return finding.message, finding.waived_by
 
 
-@settings(max_examples=60)
 @given(GOOD)
 def test_a_day_after_its_end_the_finding_is_back(waiver: Waiver) -> None:
     end = datetime.date.fromisoformat(waiver.expires)
