@@ -9,7 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gpusize.workload import parse_file, parse_workloads, workload_schema
+from gpusize.workload import parse_file, parse_workloads
+from gpusize.workload_schema import FILE
 from gpusize_catalog.problems import GpuSizeError
 from gpusize_catalog.store import load
 from gpusize_policies.inputs import declarations
@@ -37,7 +38,7 @@ BESIDE = {
         }
     },
 }
-VALID = jsonschema.Draft202012Validator(workload_schema()).is_valid
+VALID = jsonschema.Draft202012Validator(json.loads(FILE.read_text(encoding="utf-8"))).is_valid
 
 
 def test_both_blocks_are_read_beside_the_workloads() -> None:
