@@ -12,7 +12,7 @@ from gpusize_policies.finding import Finding, Provenance, Subject
 from gpusize_policies.judge import asked, evaluate, told_once
 from gpusize_policies.lodging import on_share, share_of, shared
 from gpusize_policies.message import ANYONE, renamed
-from gpusize_policies.reading import ABSENT, Selection, Value
+from gpusize_policies.reading import ABSENT, UNKNOWN, Selection, Value
 from gpusize_policies.reading.tags import waiver_tag
 from gpusize_policies.reading.values import first
 from gpusize_policies.waiving import Waiving
@@ -259,5 +259,5 @@ def _launched(launches: Value) -> tuple[Inferred, ...]:
 
 def _shown(selection: Selection, name: str) -> Selection:
     """Return what rules see: of texts, which hold secrets, only what was understood of them."""
-    shown = selection._replace(launches=ABSENT)
+    shown = selection._replace(launches=ABSENT if selection.launches != UNKNOWN else UNKNOWN)
     return shown._replace(workload=Value(ANYONE)) if name == ANYONE else shown

@@ -112,8 +112,10 @@ def declared_and_deployed_differ(case: Case) -> Iterator[Remark | Doubt]:
             ("take them from the outputs of the GpuWorkload, or change the declaration",),
             {"differences": len(found), **{one.key: one.deployed for one in found}},
         )
-    unknown = selection.doubts("least", "most")
-    if unknown and says_replicas(case):
+    unknown = selection.doubts("least", "most") if says_replicas(case) else ()
+    if not case.provenance.text:
+        unknown += selection.doubts("launches")
+    if unknown:
         yield Doubt(unknown)
 
 
