@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize.constraints.figures import in_gib
 from gpusize.constraints.reason import Number, Reason, Weight
@@ -19,28 +19,57 @@ FETCHED_ANEW = frozenset({"s3", "root-volume", "instance-store"})
 file system is filled once, and the hub is in no region."""
 
 
+class Fetched(NamedTuple):
+    """Weights that all instances of a workload fetch at a start, and what sending them costs."""
+
+    size: int
+    """Of one copy, bytes."""
+    copies: int
+    paid: float | None
+    """USD of all copies; None where the catalog has no price."""
+    price_date: str
+
+    @property
+    def numbers(self) -> dict[str, Number]:
+        """The same for machines."""
+        found: dict[str, Number] = {"weightsGib": in_gib(self.size), "instances": self.copies}
+        return found if self.paid is None else {**found, "usdPerStart": round(self.paid, 2)}
+
+    @property
+    def starters(self) -> str:
+        """Who fetches: `4 instances`."""
+        return f"{self.copies} instance{'' if self.copies == 1 else 's'}"
+
+    def money(self, unknown: str) -> str:
+        """What it costs with the date of the price, `unknown` where there is none."""
+        if self.paid is None:
+            return unknown
+        return f"{usd(self.paid)} (price of {self.price_date})"
+
+
+def fetched(candidate: Candidate, item: str, region: str) -> Fetched:
+    """Return what a start of all replicas fetches, at the price of an item in a region."""
+    size, copies = candidate.weight_bytes, candidate.placement.nodes * candidate.demand.replicas
+    row = candidate.catalog.storage_price(item, region, candidate.study.today.isoformat())
+    paid = None if row is None else size / GB * row.usd * copies
+    return Fetched(size, copies, paid, "" if row is None else row.date)
+
+
 def cross_region_weights(candidate: Candidate) -> Iterator[Reason]:
     """Weights that lie in another region are sent over and paid for at every start."""
     workload = candidate.workload
     home, location = workload.storage.weights_region, workload.storage.weights.value
     if home is None or home == workload.region or location not in FETCHED_ANEW:
         return
-    size, copies = candidate.weight_bytes, candidate.placement.nodes * candidate.demand.replicas
-    numbers: dict[str, Number] = {"weightsGib": in_gib(size), "instances": copies}
-    row = candidate.catalog.storage_price(BETWEEN_REGIONS, home, candidate.study.today.isoformat())
-    money = f"what {home} charges for it is not known"
-    if row is not None:
-        paid = size / GB * row.usd * copies
-        numbers["usdPerStart"] = round(paid, 2)
-        money = f"{usd(paid)} (price of {row.date})"
+    found = fetched(candidate, BETWEEN_REGIONS, home)
+    money = found.money(f"what {home} charges for it is not known")
     yield Reason(
         "cross-region-weights",
         Weight.WARN,
-        f"weights of {gib(size)} lie in {home}, the work runs in {workload.region}: each start of"
-        f" {copies} instance{'' if copies == 1 else 's'} sends them over, {money}, and waits"
-        " for the way",
+        f"weights of {gib(found.size)} lie in {home}, the work runs in {workload.region}: each"
+        f" start of {found.starters} sends them over, {money}, and waits for the way",
         f"a copy of the bucket in {workload.region}",
-        numbers,
+        found.numbers,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpusize_catalog.units import GB, GIB, gib, usd
-from gpusize_policies.finding import Number, Severity
+from gpusize_catalog.units import gib
+from gpusize_policies.finding import Severity
 from gpusize_policies.fixes import plain
 from gpusize_policies.message import Doubt, Remark
 from gpusize_policies.remedies import larger_root
@@ -132,17 +132,13 @@ def nat_gateway_weight_download(case: Case) -> Iterator[Remark | Doubt]:
         yield Doubt(selection.doubts("s3_by_nat"))
     if not selection.s3_by_nat.says or not selection.s3_by_nat.value:
         return
-    size, copies = candidate.weight_bytes, candidate.placement.nodes * candidate.demand.replicas
-    row = case.catalog.storage_price(NAT_PRICE, candidate.workload.region, case.today.isoformat())
-    numbers: dict[str, Number] = {"weightsGib": round(size / GIB, 2), "instances": copies}
-    money = "what it charges is not in the catalog"
-    if row is not None:
-        paid = size / GB * row.usd * copies
-        numbers["usdPerStart"] = round(paid, 2)
-        money = f"{usd(paid)} (price of {row.date})"
+    from gpusize.constraints.movement import fetched
+
+    found = fetched(candidate, NAT_PRICE, candidate.workload.region)
+    money = found.money("what it charges is not in the catalog")
     yield Remark(
-        f"each start of {copies} instance{'' if copies == 1 else 's'} fetches {gib(size)} of"
-        f" weights from S3 through a NAT gateway: {money}",
+        f"each start of {found.starters} fetches {gib(found.size)} of weights from S3 through a NAT"
+        f" gateway: {money}",
         ("a gateway VpcEndpoint for S3 in the route table of the subnet",),
-        numbers,
+        found.numbers,
     )
