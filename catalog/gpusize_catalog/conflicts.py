@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusize_catalog.tables import PRICES, STORAGE_NETWORK_PRICES, TABLES
@@ -32,20 +33,30 @@ class Conflict(NamedTuple):
         return abs(self.given - self.shipped) / abs(self.shipped) if self.shipped else float("inf")
 
 
+@lru_cache(maxsize=1)
 def conflicts(catalog: Catalog) -> tuple[Conflict, ...]:
-    """Return the figures of overlays that differ by more than is allowed, the largest first."""
-    found = [one for key in catalog.overlaid for one in _of_row(catalog, key[0], key[1:])]
+    """Return the figures of overlays that differ by more than is allowed, the largest first.
+
+    Every workload of a run asks, so the answer for its catalog is kept.
+    """
+    keys = [key for key in catalog.overlaid if key[0] not in OWN_BY_NATURE]
+    if not keys:
+        return ()
+    from gpusize_catalog.store import load
+
+    shipped = load()
+    found = [one for name, *key in keys for one in _of_row(catalog, shipped, name, tuple(key))]
     return tuple(sorted(found, key=lambda one: (-one.share, one.table, one.row, one.column)))
 
 
-def _of_row(catalog: Catalog, name: str, key: tuple[str, ...]) -> Iterator[Conflict]:
-    if name in OWN_BY_NATURE:
-        return
-    given, shipped = catalog.cells(TABLES[name], key), _shipped().cells(TABLES[name], key)
-    if given is None or shipped is None:
+def _of_row(
+    catalog: Catalog, shipped: Catalog, name: str, key: tuple[str, ...]
+) -> Iterator[Conflict]:
+    given, kept = catalog.cells(TABLES[name], key), shipped.cells(TABLES[name], key)
+    if given is None or kept is None:
         return
     for column, cell in given.items():
-        ours, theirs = _figure(cell), _figure(shipped[column])
+        ours, theirs = _figure(cell), _figure(kept[column])
         if ours is None or theirs is None:
             continue
         one = Conflict(name, " ".join(key), column, ours, theirs)
@@ -59,9 +70,3 @@ def _figure(cell: str) -> float | None:
         return float(cell)
     except ValueError:
         return None
-
-
-def _shipped() -> Catalog:
-    from gpusize_catalog.store import load
-
-    return load()
