@@ -15,6 +15,7 @@ from gpusize_policies.decode import (
     text_of,
 )
 from gpusize_policies.machines import Seen
+from gpusize_policies.networks import joining_urns
 from gpusize_policies.reading import (
     BLOCK,
     CAPACITY_PROVIDER,
@@ -28,7 +29,6 @@ from gpusize_policies.reading import (
     Value,
 )
 from gpusize_policies.reading.kubernetes import NODES, PODS
-from gpusize_policies.reading.networks import JOINING
 from gpusize_policies.reading.tags import DEFAULT_TAGS
 from gpusize_policies.session import KINDS
 
@@ -106,7 +106,7 @@ def tied_seen(
         one.urn: {key: tuple(on.urns) for key, on in one.propertyDependencies.items()}
         for one in by_urn.values()
     }
-    joins = _joins(by_urn, behind)
+    joins = joining_urns((urn, one.type, behind[urn]) for urn, one in by_urn.items())
     own = {
         urn
         for urn, one in by_urn.items()
@@ -128,18 +128,6 @@ def tied_seen(
     for urn, one in by_urn.items():
         if urn in tied:
             yield seen_wire(one, one.parent, inputs.get(urn), behind[urn])
-
-
-def _joins(
-    by_urn: Mapping[str, Any], behind: Mapping[str, Mapping[str, Sequence[str]]]
-) -> dict[str, list[str]]:
-    """Index what changes others by what it rests on: rules of security groups, routes."""
-    found: dict[str, list[str]] = {}
-    for urn, one in by_urn.items():
-        if one.type in JOINING:
-            for on in {on for urns in behind[urn].values() for on in urns}:
-                found.setdefault(on, []).append(urn)
-    return found
 
 
 def _may_matter(

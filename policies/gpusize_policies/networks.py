@@ -34,11 +34,19 @@ SOURCES = ("sourceSecurityGroupId", "referencedSecurityGroupId")
 
 def joining(stack: Stack) -> dict[str, list[Seen]]:
     """Index what joins others by the URNs that it rests on."""
-    found: dict[str, list[Seen]] = {}
-    for one in stack.values():
-        if one.type in JOINING:
-            for urn in dict.fromkeys(urn for urns in one.sources.values() for urn in urns):
-                found.setdefault(urn, []).append(one)
+    found = joining_urns((one.urn, one.type, one.sources) for one in stack.values())
+    return {urn: [stack[one] for one in ones] for urn, ones in found.items()}
+
+
+def joining_urns(
+    resources: Iterable[tuple[str, str, Mapping[str, Sequence[str]]]],
+) -> dict[str, list[str]]:
+    """Index the URNs of what joins others; of each resource its URN, type and what it rests on."""
+    found: dict[str, list[str]] = {}
+    for urn, kind, sources in resources:
+        if kind in JOINING:
+            for on in dict.fromkeys(on for urns in sources.values() for on in urns):
+                found.setdefault(on, []).append(urn)
     return found
 
 
